@@ -38,8 +38,6 @@ var exceptions = map[string][]string{
 	"ingest/eval": {"data"},
 	// The test fixture for packages above ingest.
 	"internal/fixture": {"api", "bus", "data", "index", "ingest", "segment", "sketch"},
-	// A page of the console shows the fingerprint as a picture.
-	"api/console": {"simhash"},
 	// The differences of two texts are drawn from the alignment that judged them.
 	"api/console/diff": {"sketch"},
 	// Tests and pictures of the console run a whole service on the sample.

@@ -45,42 +45,24 @@ func (f *flood) load(ctx context.Context, db *sql.DB) {
 	}
 }
 
-// rate counts events in each of the last rateSpan seconds.
+// rate counts events in this second and the one before.
 type rate struct {
 	mu     sync.Mutex
 	counts [rateSpan]int64 // guarded by mu, like all fields
 	starts [rateSpan]int64 // the second of each count
-	began  int64
 }
 
-const rateSpan = 60
+const rateSpan = 2
 
 func (r *rate) add(at time.Time, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := at.Unix()
-	if r.began == 0 {
-		r.began = now
-	}
 	i := now % rateSpan
 	if r.starts[i] != now {
 		r.starts[i], r.counts[i] = now, 0
 	}
 	r.counts[i] += int64(n)
-}
-
-// perMinute returns the number of events in the last minute, and the part of this
-// minute that was counted: less than a minute right after a start.
-func (r *rate) perMinute(at time.Time) (n int64, watched time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := at.Unix()
-	for i, second := range r.starts {
-		if second <= now && now-second < rateSpan {
-			n += r.counts[i]
-		}
-	}
-	return n, time.Duration(min(rateSpan, max(0, now-r.began+1))) * time.Second
 }
 
 // lately returns the number of events in the last complete second, or in the present

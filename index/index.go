@@ -64,7 +64,6 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	}
 	x.setTables(resident.NewTables())
 	x.ending, x.end = context.WithCancel(context.Background())
-	x.rate.add(time.Now(), 0)
 	saves, sweeps := snapshots{x.catalogue}, sweeper{x.catalogue}
 	x.committed = func(ctx context.Context) {
 		saves.snapshotWhenDue(ctx)
@@ -188,14 +187,6 @@ func (x *Index) Collectors() []prometheus.Collector {
 			func() float64 { _, n := x.Applied(); return float64(n) }),
 	)
 }
-
-// Rate returns the number of messages applied in the last minute, by the clock of
-// this process. watched is the time that was counted: less than a minute right after
-// Open.
-func (x *Index) Rate() (messages int64, watched time.Duration) { return x.rate.perMinute(time.Now()) }
-
-// JudgedPairs is the number of pairs of articles that have been compared since Open.
-func (x *Index) JudgedPairs() uint64 { return x.matcher.Pairs.Load() }
 
 // Snapshot writes the resident data to the snapshot file. It writes only the pages
 // that have changed since the last snapshot. All other methods may run meanwhile.

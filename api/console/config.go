@@ -23,15 +23,18 @@ type Config struct {
 	Index     *index.Index
 	Browse    *browse.Model
 	Segmenter *segment.Segmenter
-	Ingest    *ingest.Service // nil: nothing can be changed, and the operators' page does not say whether it runs
+	Ingest    *ingest.Service // nil: nothing can be changed
 	Conn      *nats.Conn      // nil: no dead letters, no lag
-	Dir       string          // the data directory, for the sizes of its files
-	Own       []string        // our own sources: the first page shows who copies them
+	Dir       string          // the data directory: a rejudge works there
+	// Ready names the parts that must be ready, and Free returns the bytes that are free on the disk:
+	// the operators' page shows both. nil: it does not.
+	Ready map[string]func() error
+	Free  func() (uint64, error)
 
 	Access Access // who may enter
 
 	// Rejudge makes the command that judges what arrived lately again, with more arguments
-	// (jianguo rejudge); exec.ErrNotFound: it is not installed. nil: it is not, either.
+	// (jianguo rejudge); an error says why it cannot run now. nil: it never can.
 	Rejudge func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
 
 	Now     func() time.Time // nil: time.Now

@@ -69,9 +69,9 @@ func Register(e *echo.Echo, cfg Config) error {
 	if cfg.Bound != nil {
 		bound = cfg.Bound(c.sessions.Known)
 	}
-	o := operations{c, new(samples), rejudges}
+	o := operations{c, newHealth(&c.cfg), rejudges}
 	if cfg.Done != nil {
-		go o.samples.watch(c)
+		go o.health.watch(cfg.Done, c.cfg.Now)
 	}
 	e.GET("/console/assets/:hash/:name", c.assets.serve)
 	e.GET("/console/live", c.live)

@@ -432,7 +432,7 @@ var pages = []struct{ path, zh, en string }{
 	{"/console/copies?days=3650", "晚多久", "Later by"},
 	{"/console/into?cluster=4&into=1", "先到稿", "Earlier"},
 	{"/console/rejudge", "不改动任何数据", "Nothing is changed"},
-	{"/console/operators", "目录与索引", "Catalogue and index"},
+	{"/console/operators", "出了什么问题", "What is wrong"},
 	{"/console/search?q=%E5%8F%B0%E9%A3%8E", "找到", "items"},
 	{"/console/item?id=nobody", "没有这个编号", "There is nothing of this number or id"},
 }

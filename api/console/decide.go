@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"jianguo/index"
-	"jianguo/index/browse"
 	"jianguo/internal/must"
 )
 
@@ -140,8 +139,6 @@ func (c *Console) changed(ctx context.Context, id, seen string) (by string) {
 type decisionsView struct {
 	Decisions []index.Decision
 	Next      uint64
-	Editors   []browse.Editor
-	Weeks     []browse.Week
 }
 
 // decisionQuery is what the filters ask for; the last day is included.
@@ -159,7 +156,6 @@ func (c *Console) decisions(ctx context.Context, p *page) string {
 	if len(v.Decisions) > limit {
 		v.Decisions, v.Next = v.Decisions[:limit], v.Decisions[limit-1].Number
 	}
-	v.Editors, v.Weeks = must.Get2(c.cfg.Browse.Overruled(ctx, p.Given("by")))
 	return p.show("decisions", "decisions", "决定", "Decisions", v)
 }
 

@@ -3,15 +3,17 @@
 package console_test
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
+	"jianguo/api/console"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/consoletest"
@@ -391,23 +393,34 @@ func TestSourcePolicy(t *testing.T) {
 	}
 }
 
-func TestDeadLetter(t *testing.T) {
+// TestOperators: the page says what is wrong and was wrong since when, what is free on the disk, and has the dead letters.
+func TestOperators(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	var full atomic.Bool
+	full.Store(true)
+	r := start(t, func(c *consoletest.Config) {
+		c.Console = func(c *console.Config) {
+			c.Free = func() (uint64, error) { return 7 << 30, nil }
+			c.Ready = map[string]func() error{"disk": func() error {
+				if full.Load() {
+					return errors.New("no space is left")
+				}
+				return nil
+			}}
+		}
+	})
 	if err := r.Publish(t.Context(), []byte(`{"id":"broken","title":7}`)); err == nil {
 		t.Fatal("a broken item was taken")
 	}
 	b := open(t, r, 1280, 900)
 	b.signIn("ops-secret-token-3", "/console/operators")
 	b.seen("main", "title")
-	end := time.Now().Add(patience)
-	for drawn, ops := false, session(t, r, "ops-secret-token-3"); !drawn; time.Sleep(20 * time.Millisecond) { // the first sample is taken beside the start
-		if time.Now().After(end) {
-			t.Fatal("no trends")
-		}
-		_, page := get(t, r, "/console/operators", ops)
-		drawn = strings.Contains(page, "每分钟入库") && strings.Contains(page, "<rect")
-	}
+	b.seen(".tiles", "7.0 GB")
+	b.seen("strong.bad", "no space is left")
+	full.Store(false)
+	b.to("/console/operators")
+	b.seen(".when .quiet", "持续")
+	b.seen(".wide .quiet", "no space is left") // what was wrong last stays
 	b.click("table a[href^='/console/dead']")
 	b.seen("pre", `"title": 7`)
 	b.click("main button.primary")

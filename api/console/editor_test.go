@@ -16,7 +16,6 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
-	"jianguo/api/console"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/consoletest"
@@ -28,7 +27,6 @@ func desk(t *testing.T) *consoletest.Service {
 	r := start(t, func(c *consoletest.Config) {
 		onTheBus(c)
 		c.Corpus = []byte{} // nothing else
-		c.Console = func(c *console.Config) { c.Own = []string{"潮声报"} }
 	})
 	ago := func(hours int) *time.Time {
 		at := time.Now().Add(-time.Duration(hours) * time.Hour).Truncate(time.Minute)
@@ -128,24 +126,12 @@ func TestEditor(t *testing.T) {
 			}
 		}
 	})
-	t.Run("our own sources", func(t *testing.T) {
-		b.to("/")
-		b.seen("section", "谁转了我们")
-		b.seen("section", "渔村的潮声")
-		b.seen("section", "晚 2 小时")
-		b.to("/console/copies?ours=copying")
-		b.seen("tbody", "山村见闻录")
-		b.seen("tbody", "渔村旧事") // arrived later, and published earlier
-		if rows := eval[int](b, `document.querySelectorAll("tbody tr").length`); rows != 2 {
-			t.Errorf("we copied %d", rows)
-		}
-	})
-	t.Run("a cell leads to its pairs", func(t *testing.T) {
+	t.Run("a pair of sources leads to its copies", func(t *testing.T) {
 		b.to("/console/sources")
-		cell := `.matrix a[title="潮声报 → 快转网"]`
-		b.shown(cell)
-		n := b.text(cell)
-		b.click(cell)
+		pair := `.pairs li:has(a[href*="copier=%e5%bf%ab%e8%bd%ac%e7%bd%91" i])`
+		b.shown(pair)
+		n := b.text(pair + " .num")
+		b.click(pair + " a")
 		b.seen("h1", "转载")
 		b.until(`document.querySelectorAll("tbody tr").length === ` + n)
 		b.seen("tbody", "潮声里的渔村")
@@ -251,16 +237,6 @@ func TestEditor(t *testing.T) {
 		if !strings.Contains(table, first) || strings.Contains(table, "吴编辑") {
 			t.Errorf("exported: %q", table)
 		}
-	})
-	t.Run("overruled", func(t *testing.T) {
-		compare("fast")
-		b.enter("#reason", "授权转载")
-		b.click(".acts .good")
-		b.seen(".notice", "放行")
-		b.to("/console/decisions")
-		b.seen(".precision", "1 / 2") // a rejection and a suspect were released
-		b.click(".notice button, .log form button")
-		b.seen(".notice", "已撤销")
 	})
 }
 

@@ -61,9 +61,6 @@ func (l locale) Percent(f float64) string {
 // Whole shows a share, 0…1, in whole per cent, as the sentence of a verdict does.
 func (l locale) Whole(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
 
-// Ratio is a part of a whole in whole per cent.
-func (l locale) Ratio(part, whole int) string { return l.Whole(float64(part) / float64(max(whole, 1))) }
-
 // Share is a part of a whole as a percentage.
 func (l locale) Share(part, whole int64) string {
 	if whole == 0 {

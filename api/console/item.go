@@ -8,10 +8,8 @@ import (
 	"strings"
 
 	"jianguo/index"
-	"jianguo/ingest"
 	"jianguo/internal/must"
 	"jianguo/segment"
-	"jianguo/simhash"
 )
 
 // itemView is the page of an item.
@@ -27,23 +25,7 @@ type itemView struct {
 	Text      []string // its paragraphs, where there is nothing to compare it with
 	Cut       bool
 	Decisions []index.Decision
-	Prints    []printView
 	Policy    string // of its source, with its strictness if it has one
-}
-
-// printView is a fingerprint as a picture.
-type printView struct {
-	ID   string
-	Hex  string
-	Bits []bit
-}
-
-// bit is one of the 64 squares of a fingerprint's picture.
-type bit struct {
-	X, Y   int
-	Set    bool
-	Differ bool
-	Weak   bool // an edit is likely to flip it
 }
 
 func (c *Console) item(ctx context.Context, p *page) string {
@@ -88,7 +70,6 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 	}
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
 	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source].Stored()
-	v.Prints = c.prints(it, v.Lead)
 	return v
 }
 
@@ -119,37 +100,6 @@ func (c *Console) equal(ctx context.Context, it, lead *index.Item) *index.Item {
 		return must.Get(c.cfg.Index.Item(ctx, b.ID))
 	}
 	return nil
-}
-
-// weakMargin is the margin below which a bit is drawn as a weak one.
-const weakMargin = .5
-
-// prints draws the fingerprints of an item and of the one it was judged against, if there is one. Margins come from the
-// text, as far as it was kept and makes the same fingerprint today.
-func (c *Console) prints(items ...*index.Item) (views []printView) {
-	var all []simhash.Print
-	for _, it := range items {
-		if it == nil {
-			continue
-		}
-		if f, err := simhash.Parse(it.Event.Fingerprint); err == nil {
-			print := simhash.Print{Fingerprint: f}
-			if it.Body != nil {
-				if own := ingest.Prepare(c.cfg.Segmenter, &ingest.Item{Title: it.Title, Body: *it.Body}).Print; own.Fingerprint == f {
-					print = own
-				}
-			}
-			all, views = append(all, print), append(views, printView{ID: it.ID, Hex: it.Event.Fingerprint})
-		}
-	}
-	for k, p := range all {
-		f, other := p.Fingerprint, all[len(all)-1-k].Fingerprint
-		for i := range simhash.Bits {
-			n := simhash.Bits - 1 - i // the highest bit first, as it is written
-			views[k].Bits = append(views[k].Bits, bit{X: i % 8, Y: i / 8, Set: f>>n&1 == 1, Differ: (f^other)>>n&1 == 1, Weak: !p.Empty() && p.Margins[n] < weakMargin})
-		}
-	}
-	return views
 }
 
 // Reply is what an editor may answer to the author of an item.

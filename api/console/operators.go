@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -14,38 +13,29 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/index/browse"
 	"jianguo/internal/must"
 )
 
 // operations are the pages for operators.
 type operations struct {
 	*Console
-	samples  *samples
+	health   *health
 	rejudges *rejudges
 }
 
 type operatorsView struct {
-	Ready     error
-	Rate      string // messages applied in the last minute
-	Young     string // how much of it there was, right after a start
+	Troubles  []trouble
 	Pending   string // messages that wait for their verdicts
-	Applied   uint64
-	Events    uint64
 	Lag       uint64 // events that lists do not show yet
 	SearchLag uint64 // and that the search does not find yet
+	Free      string // bytes on the disk
 	Dead      []bus.DeadLetter
-	Exempted  []index.Decision // texts that nothing is matched with, by an editor or in a flood
-	Totals    browse.Totals
 	DeadCount string
-	Files     []file
-	Trends    []trend
+	Exempted  []index.Decision // texts that nothing is matched with, by an editor or in a flood
 	Rejudge   *rejudge
 	Recipe    string
 	Policy    index.Policy
 	Version   string
-	Go        string
-	Heap      int64
 }
 
 func (c operations) operators(ctx context.Context, p *page) string {
@@ -53,25 +43,17 @@ func (c operations) operators(ctx context.Context, p *page) string {
 		p.Notice = &notice{Text: p.T("已重新投递。", "Published again.")}
 	}
 	x := c.cfg.Index
-	v := &operatorsView{Trends: c.samples.draw(p), Rejudge: c.rejudges.now(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version, Go: runtime.Version(), Pending: "—", DeadCount: "—"}
-	v.Applied, v.Events = x.Applied()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	v.Heap = int64(m.HeapInuse)
-	if c.cfg.Ingest != nil {
-		v.Ready = c.cfg.Ingest.Ready()
-	}
+	v := &operatorsView{Rejudge: c.rejudges.now(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version,
+		Pending: "—", DeadCount: "—", Free: "—"}
 	v.Lag, v.SearchLag = must.Get2(c.cfg.Browse.Lag(ctx))
-	v.Totals = must.Get(c.cfg.Browse.Totals(ctx))
 	v.Exempted = must.Get(x.Exemptions(ctx, 20))
-	messages, watched := x.Rate()
-	v.Rate = p.Number(messages)
-	if watched < time.Minute {
-		v.Young = p.Span(watched)
+	if c.cfg.Free != nil {
+		v.Free = p.Size(int64(must.Get(c.cfg.Free())))
 	}
-	v.Files = must.Get(sizes(c.cfg.Dir))
+	c.health.look(c.cfg.Now())
 	// If the bus does not answer, the page says so instead of failing.
-	v.Ready = errors.Join(v.Ready, must.Catch(func() { c.bus(ctx, p, v) }))
+	c.health.note("bus", must.Catch(func() { c.bus(ctx, p, v) }), c.cfg.Now())
+	v.Troubles = c.health.list()
 	return p.show("operators", "operators", "运维", "Operators", v)
 }
 

@@ -22,9 +22,6 @@ type overviewView struct {
 	Suspects  []browse.SuspectRow
 	Decisions []index.Decision
 	Precision browse.Precision
-	// Copied is who copied our own sources within a day, Copying whom they copied; nil: no
-	// source is our own.
-	Copied, Copying *browse.CopyPage
 }
 
 // counts are the numbers that the page updates live.
@@ -56,13 +53,6 @@ func (c *Console) overview(ctx context.Context, p *page) string {
 	}
 	hours := must.Get(c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Duration(v.Hours)*time.Hour)))
 	v.Chart = p.hourChart(hours, v.Hours)
-	if len(c.cfg.Own) > 0 {
-		for which, into := range map[string]**browse.CopyPage{"copied": &v.Copied, "copying": &v.Copying} {
-			q := c.ours(which)
-			q.Since, q.Limit = c.cfg.Now().Add(-24*time.Hour), 5
-			*into = must.Get(c.cfg.Browse.Copies(ctx, q))
-		}
-	}
 	v.Stories = must.Get(c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})).Stories
 	v.Suspects = must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})).Rows
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}))

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -56,7 +55,7 @@ type rejudge struct {
 	Failed                     string
 	Result                     rejudged
 	Labels                     []byte
-	Missing                    error // why none can be started
+	Refused                    string // why none can be started
 }
 
 // rejudged is what the command prints.
@@ -84,15 +83,13 @@ func (r *rejudges) now() *rejudge {
 	if r.last != nil {
 		*now = *r.last
 	}
-	now.Missing = exec.ErrNotFound
-	if r.cfg.Rejudge != nil {
-		_, now.Missing = r.cfg.Rejudge(context.Background())
+	if r.cfg.Rejudge == nil {
+		now.Refused = "—"
+	} else if _, err := r.cfg.Rejudge(context.Background()); err != nil {
+		now.Refused = err.Error()
 	}
 	return now
 }
-
-// NotInstalled reports whether the program that judges again is missing.
-func (r *rejudge) NotInstalled() bool { return errors.Is(r.Missing, exec.ErrNotFound) }
 
 func (r *rejudges) page(_ context.Context, p *page) string {
 	return p.show("rejudge", "operators", "试判", "Rejudge", r.now())

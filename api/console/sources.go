@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,20 +19,9 @@ type sourcesView struct {
 	Next    int // how many stand before the next page; 0: there is none
 	Sources []browse.SourceCount
 	Delays  map[int64]*time.Duration
-	Names   []string
-	Cells   map[string]map[string]int64 // by original source, then by copying source
-	Most    int64
-	Top     []browse.Copied // the pairs that copy most
+	Pairs   []browse.Copied // those that copy most
 	Log     []index.SourcePolicy
 	Strict  map[string]string // by source: the strictness of its own
-}
-
-// Step is the colour of a cell, 0 (none) to 5 (most).
-func (v *sourcesView) Step(n int64) int64 {
-	if n == 0 {
-		return 0
-	}
-	return min(5, 1+4*n/max(v.Most, 1))
 }
 
 func (c *Console) sources(ctx context.Context, p *page) string {
@@ -52,22 +40,7 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 	for _, s := range v.Sources {
 		v.Delays[s.Number] = must.Get(c.cfg.Browse.Delay(ctx, s.Number))
 	}
-	matrix := must.Get(c.cfg.Browse.Matrix(ctx, since, 12))
-	v.Names, v.Cells = matrix.Names, map[string]map[string]int64{}
-	for _, pair := range matrix.Pairs {
-		if v.Cells[pair.Origin] == nil {
-			v.Cells[pair.Origin] = map[string]int64{}
-		}
-		v.Cells[pair.Origin][pair.Copier] = pair.N
-		if pair.Origin != pair.Copier {
-			v.Most = max(v.Most, pair.N)
-		}
-	}
-	v.Top = slices.DeleteFunc(slices.Clone(matrix.Pairs), func(c browse.Copied) bool { return c.Origin == c.Copier })
-	slices.SortFunc(v.Top, func(a, b browse.Copied) int {
-		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Copier, b.Copier), strings.Compare(a.Origin, b.Origin))
-	})
-	v.Top = v.Top[:min(len(v.Top), 10)]
+	v.Pairs = must.Get(c.cfg.Browse.CopiedMost(ctx, since, 20))
 	v.Strict = map[string]string{}
 	for source, policy := range must.Get(c.cfg.Index.SourcePolicies(ctx)) {
 		v.Strict[source] = policy.Strictness
@@ -85,8 +58,7 @@ func (c *Console) setPolicy(ctx context.Context, p *page) string {
 
 // copies lists who copied what.
 func (c *Console) copies(ctx context.Context, p *page) string {
-	q := c.ours(p.Given("ours"))
-	q.After, q.Limit = uint32(p.number("after")), 40
+	q := browse.CopyQuery{After: uint32(p.number("after")), Limit: 40}
 	if origin := p.Given("origin"); origin != "" {
 		q.Origins = []string{origin}
 	}
@@ -98,17 +70,6 @@ func (c *Console) copies(ctx context.Context, p *page) string {
 		q.Since = c.cfg.Now().AddDate(0, 0, -days)
 	}
 	return p.show("copies", "sources", "转载", "Copies", must.Get(c.cfg.Browse.Copies(ctx, q)))
-}
-
-// ours asks for the copies of our own sources (copied), or for what they copied (copying).
-func (c *Console) ours(which string) (q browse.CopyQuery) {
-	switch which {
-	case "copied":
-		q.Origins = c.cfg.Own
-	case "copying":
-		q.Copiers = c.cfg.Own
-	}
-	return q
 }
 
 type boilerplateView struct {

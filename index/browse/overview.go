@@ -111,31 +111,23 @@ type Copied struct {
 	N              int64
 }
 
-// Matrix counts copies between pairs of sources.
-type Matrix struct {
-	Names []string // those that copy or are copied most, in that order
-	Pairs []Copied // among them
-}
-
-// Matrix counts copies between sources since the day of a time, among the sources that
-// copied or were copied most.
-func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
-	return must.Try(func() *Matrix {
-		day, names, m := dayOf(since.UnixMilli()), b.sourceNames(ctx), new(Matrix)
+// CopiedMost returns the pairs of sources of which one copied the other most since the day of a time, among the
+// sources that copied or were copied most.
+func (b *Model) CopiedMost(ctx context.Context, since time.Time, limit int) ([]Copied, error) {
+	return must.Try(func() []Copied {
+		const most = 12
+		day, names := dayOf(since.UnixMilli()), b.sourceNames(ctx)
 		sources := must.Get(sqlite.Column[uint32](ctx, b.reader, `SELECT source FROM pairings WHERE day >= ?
-			GROUP BY source ORDER BY sum(n) DESC, 1 LIMIT ?`, day, limit))
-		for _, source := range sources {
-			m.Names = append(m.Names, names[int64(source)])
-		}
+			GROUP BY source ORDER BY sum(n) DESC, 1 LIMIT ?`, day, most))
 		// One look-up for each pair of these few, however many other pairs there are.
-		m.Pairs = read(ctx, b.reader, "matrix", `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p
-			WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
-			FROM json_each(?2) o, json_each(?2) c WHERE n > 0`, func(r *sql.Rows, c *Copied) error {
+		return read(ctx, b.reader, "pairs of sources", `SELECT o.value, c.value,
+				(SELECT sum(n) FROM pairs p WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
+			FROM json_each(?2) o, json_each(?2) c WHERE o.value <> c.value AND n > 0
+			ORDER BY n DESC, 1, 2 LIMIT ?3`, func(r *sql.Rows, c *Copied) error {
 			var origin, copier int64
 			err := r.Scan(&origin, &copier, &c.N)
 			c.Origin, c.Copier = names[origin], names[copier]
 			return err
-		}, day, sqlite.List(sources))
-		return m
+		}, day, sqlite.List(sources), limit)
 	})
 }

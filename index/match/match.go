@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -61,8 +60,6 @@ type shared struct {
 	boilerplate *sources.Boilerplate
 	journal     journal
 	metrics     metrics
-	// Pairs counts the judged pairs: an article and an exemplar it was compared with.
-	Pairs atomic.Uint64
 }
 
 // New returns a Matcher.
@@ -120,9 +117,7 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	proposals, known := m.update(q.Article, q.Preview)
 	c := comparing{Matcher: m, reader: r, query: &q, known: known}
 	best, err := c.best(ctx, proposals)
-	pairs := len(known.sketches) + len(known.unrelated)
-	m.metrics.judged.Observe(float64(pairs))
-	m.Pairs.Add(uint64(pairs))
+	m.metrics.judged.Observe(float64(len(known.sketches) + len(known.unrelated)))
 	m.metrics.looked.Observe(float64(len(known.texts)))
 	if err != nil || best == nil {
 		return unique(), err

@@ -45,7 +45,6 @@ var shots = []shot{
 	{"item", "/console/item?id=kiln-reword", 1280, 1180, zh, ""},
 	{"item-en", "/console/item?id=kiln-reword", 1280, 1180, en, ""},
 	{"item-narrow", "/console/item?id=kiln-reword", 390, 1100, zh, ""},
-	{"item-technical", "/console/item?id=typhoon-reword", 1280, 620, zh, `document.querySelector(".technical").open = true; document.querySelector(".technical").scrollIntoView()`},
 	{"compare", "/console/compare?a=typhoon&b=typhoon-update", 1280, 760, zh, ""},
 	{"compare-moved", "/console/compare?a=rider&b=rider-moved", 1280, 760, zh, ""},
 	{"compare-moved-dark", "/console/compare?a=rider&b=rider-moved", 1280, 760, dark, ""},
