@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// A body is read before its request takes a slot among the working requests. What it
+// A body is read before its request takes a place among the working requests. What it
 // holds in memory grows with the received bytes, and so does the time that it may take.
 // So a slow client, or one that announces more than it sends, takes nothing from other
 // clients. Callers that are not authenticated have a budget of their own.
@@ -57,18 +57,13 @@ type bodyReader struct {
 	held   atomic.Int64 // bytes of the buffers of bodies
 }
 
-// body is a request's body as far as it has come, and its place. release is always to
-// be called.
+// body is a request's body as far as it has come. release is always to be called.
 type body struct {
-	from  *bodyReader
-	data  []byte
-	place *place // nil: it was refused
+	from *bodyReader
+	data []byte
 }
 
 func (b *body) release() {
-	if b.place != nil {
-		b.place.leave()
-	}
 	b.from.held.Add(-int64(cap(b.data)))
 	returnBuffer(b.data)
 	b.data = nil
@@ -103,7 +98,8 @@ func (b *body) read(c echo.Context, limit int64) error {
 			_ = rc.SetReadDeadline(time.Time{})
 			return nil
 		case err != nil:
-			return NewProblem(http.StatusBadRequest, "payload", "the body ended before it was complete, or came too slowly: "+err.Error())
+			return NewProblem(http.StatusBadRequest, "payload",
+				"the body ended before it was complete, or came too slowly: "+err.Error())
 		}
 	}
 }
@@ -113,18 +109,9 @@ func (b *body) read(c echo.Context, limit int64) error {
 func discard(c echo.Context, limit int64) {
 	r := c.Request()
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(time.Second))
-	if r.ContentLength <= 0 || r.ContentLength > limit {
-		return
+	if r.ContentLength > 0 && r.ContentLength <= limit {
+		_, _ = io.Copy(io.Discard, r.Body) // the client may have gone
 	}
-	buf := takeBuffer(sizes[2])
-	defer returnBuffer(buf)
-	buf = buf[:cap(buf)]
-	_ = readingFor(r.Context(), &place{nowhere: &buf[0]}, func() (err error) {
-		for err == nil {
-			_, err = r.Body.Read(buf)
-		}
-		return err
-	})
 }
 
 // grow makes room for more, but not past what a client that tells the truth will send.
@@ -136,7 +123,8 @@ func (b *body) grow(announced int64) error {
 	grown := takeBuffer(capacity)
 	if b.from.held.Add(int64(cap(grown))) > b.from.budget {
 		b.from.held.Add(-int64(cap(grown)))
-		return NewProblem(http.StatusTooManyRequests, "", "too many large requests are being read: try again in a moment")
+		return NewProblem(http.StatusTooManyRequests, "",
+			"too many large requests are being read: try again in a moment")
 	}
 	grown = append(grown, b.data...)
 	b.from.held.Add(-int64(cap(b.data)))
@@ -146,7 +134,8 @@ func (b *body) grow(announced int64) error {
 }
 
 func bodyTooLarge(limit int64) error {
-	return NewProblem(http.StatusRequestEntityTooLarge, "payload", fmt.Sprintf("payload has more than %d bytes, which is the most that is taken", limit))
+	return NewProblem(http.StatusRequestEntityTooLarge, "payload",
+		fmt.Sprintf("payload has more than %d bytes, which is the most that is taken", limit))
 }
 
 // readBody is a request's body, which has been read before.

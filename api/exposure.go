@@ -47,7 +47,9 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	r := &exposureRoutes{server: s, store: store, work: within(10*time.Millisecond, 32, s.cfg.Concurrency), wait: within(100*time.Millisecond, 32, 8*s.cfg.Concurrency)}
 	s.filters = r.work
 	add := func(path string, roles bus.Role, g *gate, h func(echo.Context, []byte) any) {
-		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
+		s.echo.POST(path, s.guard(roles|operator, s.withBody(&s.bodies, wire.MaxBody, g, func(c echo.Context, body []byte) error {
+			return handler(func(c echo.Context) any { return h(c, body) }).serve(c)
+		})))
 	}
 	add("/filter", recall, r.work, r.filter)
 	add("/exposures", recall, r.wait, r.take(""))
@@ -62,18 +64,6 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	s.endpoints = append(s.endpoints,
 		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
-}
-
-// withBody reads the body, takes a place, and calls h, which package must ends.
-func (r *exposureRoutes) withBody(g *gate, h func(echo.Context, []byte) any) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := r.server.enter(c, &r.server.bodies, g, wire.MaxBody)
-		defer b.release()
-		if err != nil {
-			return err
-		}
-		return handler(func(c echo.Context) any { return h(c, b.data) }).serve(c)
-	}
 }
 
 // answers are buffers for answers. Those that a rare large request has grown are not kept.

@@ -147,37 +147,3 @@ func TestRefusedBody(t *testing.T) {
 		}
 	}
 }
-
-// TestNowhere: a body that is discarded does not reach the buffer.
-func TestNowhere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	accepted, err := listener{l}.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer accepted.Close()
-	if _, err := io.WriteString(client, "discardedread"); err != nil {
-		t.Fatal(err)
-	}
-	c, buf := accepted.(*conn), make([]byte, len("discarded"))
-	c.body.Store(&place{nowhere: &buf[0]})
-	if _, err = io.ReadFull(c, buf); err != nil {
-		t.Fatal(err)
-	}
-	if got := string(buf); got != strings.Repeat("\x00", len("discarded")) {
-		t.Errorf("the buffer has %q", got)
-	}
-	rest := make([]byte, len("read"))
-	if _, err := io.ReadFull(c, rest); err != nil || string(rest) != "read" {
-		t.Errorf("%q %v", rest, err)
-	}
-}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// gate bounds the requests that have a place at once; others are refused at once. With a
+// gate bounds the requests that are worked on at once; others are refused at once. With a
 // patience the bound follows what requests take: it falls while they take longer on the
 // average than the patience, or than three times what one takes that waits for no other,
 // and else it rises. So a burst is taken, and in a flood those that are admitted do not
@@ -20,17 +20,18 @@ type gate struct {
 	patience    time.Duration // 0: the bound is most
 
 	mu       sync.Mutex
-	admitted int           // places that count; under mu
-	bound    int           // under mu
-	set      time.Time     // when the bound was set; under mu
-	done     int           // since then; under mu
-	took     time.Duration // all of these; under mu
-	quickest time.Duration // of these; under mu
-	alone    time.Duration // what a request takes that waits for no other; under mu
-	turns    int           // places that work at once; under mu
-	waiting  []*place      // places that do not; under mu
-	pipe     *os.File      // calls them; nil: all work; set before the first request
-	called   bool          // and has; under mu
+	admitted int           // under mu, as all that follows
+	bound    int           // of admitted
+	set      time.Time     // when the bound was set
+	done     int           // requests since then
+	took     time.Duration // all of these
+	quickest time.Duration // of these
+	alone    time.Duration // what a request takes that waits for no other
+
+	turns   int             // requests that may work at once
+	waiting []chan struct{} // of those that wait for their turn; closed when it comes
+	pipe    *os.File        // calls them; nil: all work; set before the first request
+	called  bool            // something is in the pipe
 }
 
 // A bound holds for this long. By then what a request takes alone may have become longer.
@@ -47,16 +48,17 @@ func within(patience time.Duration, least, most int) *gate {
 	return &gate{least: min(least, most), most: most, bound: most, patience: patience, quickest: math.MaxInt64}
 }
 
-// place is what an admitted request has of a gate. It has it before its body is read, so
-// that what it takes includes the wait for a processor, and what is refused is not read.
-// But while it waits for its client it does not count.
+// place is what an admitted request has of a gate.
 type place struct {
-	gate    *gate         // nil: the request was refused
-	began   time.Time     // without the time that it did not count; under gate.mu
-	paused  time.Time     // zero: it counts; under gate.mu
-	left    bool          // under gate.mu
-	turn    chan struct{} // closed when it is its turn
-	nowhere *byte         // what a refused request has read from here on is discarded
+	gate  *gate
+	began time.Time
+}
+
+// full reports whether a request would be refused now.
+func (g *gate) full() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.admitted >= g.bound
 }
 
 // enter admits a request, which is to leave its place.
@@ -64,11 +66,15 @@ func (g *gate) enter() (*place, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.admitted >= g.bound {
-		return nil, NewProblem(http.StatusTooManyRequests, "", "more requests came at once than can be answered soon: try again in a moment")
+		return nil, errTooMany
 	}
 	g.admitted++
 	return &place{gate: g, began: time.Now()}, nil
 }
+
+// errTooMany refuses a request.
+var errTooMany = NewProblem(http.StatusTooManyRequests, "",
+	"more requests came at once than can be answered soon: try again in a moment")
 
 // takeTurns lets a few requests work at once until stop; others wait, in the order in which
 // they came. Go looks for what has arrived only when nothing is left to run, and requests
@@ -82,24 +88,24 @@ func (g *gate) takeTurns(turns int) (stop func() error, err error) {
 	g.turns, g.pipe = turns, pipe
 	go func() {
 		defer calls.Close()
-		for one, last := make([]byte, 1), false; !last; {
-			_, err := calls.Read(one)
-			last = err != nil
-			g.next(last)
+		for call, ended := make([]byte, 1), false; !ended; {
+			_, err := calls.Read(call)
+			ended = err != nil
+			g.letWork(ended)
 		}
 	}()
 	return pipe.Close, nil
 }
 
-// next lets requests work whose turn it is; all of them after the last call.
-func (g *gate) next(last bool) {
+// letWork lets requests work whose turn it is; all of them after the last call.
+func (g *gate) letWork(ended bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.called = false; last {
+	if g.called = false; ended {
 		g.turns = math.MaxInt
 	}
 	for len(g.waiting) > 0 && g.admitted-len(g.waiting) < g.turns {
-		close(g.waiting[0].turn)
+		close(g.waiting[0])
 		g.waiting = g.waiting[1:]
 	}
 }
@@ -112,40 +118,22 @@ func (p *place) wait() {
 	}
 	runtime.Gosched() // those that have arrived with it are counted first
 	g.mu.Lock()
-	if g.admitted > g.turns {
-		p.turn = make(chan struct{})
-		g.waiting = append(g.waiting, p)
-		g.count(0)
-	}
-	g.mu.Unlock()
-	if p.turn != nil {
-		<-p.turn
-	}
-}
-
-// count changes how many places count, and calls requests if it is their turn; under mu.
-func (g *gate) count(by int) {
-	if g.admitted += by; !g.called && len(g.waiting) > 0 && g.admitted-len(g.waiting) < g.turns {
-		_, err := g.pipe.Write([]byte{0})
-		g.called = err == nil
-	}
-}
-
-// counts is called when a request begins to wait for its client, and when that has ended.
-func (p *place) counts(again bool) {
-	if p.gate == nil {
+	if g.admitted <= g.turns {
+		g.mu.Unlock()
 		return
 	}
-	p.gate.mu.Lock()
-	defer p.gate.mu.Unlock()
-	switch {
-	case p.left:
-	case again:
-		p.gate.count(1)
-		p.began, p.paused = p.began.Add(time.Since(p.paused)), time.Time{}
-	default:
-		p.gate.count(-1)
-		p.paused = time.Now()
+	turn := make(chan struct{})
+	g.waiting = append(g.waiting, turn)
+	g.call()
+	g.mu.Unlock()
+	<-turn
+}
+
+// call wakes the caller of turns if it is the turn of a request that waits; under mu.
+func (g *gate) call() {
+	if !g.called && len(g.waiting) > 0 && g.admitted-len(g.waiting) < g.turns {
+		_, err := g.pipe.Write([]byte{0})
+		g.called = err == nil
 	}
 }
 
@@ -153,9 +141,8 @@ func (p *place) leave() {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p.left = true; p.paused.IsZero() {
-		g.count(-1)
-	}
+	g.admitted--
+	g.call()
 	if g.patience == 0 {
 		return
 	}

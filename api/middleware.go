@@ -18,17 +18,12 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// bound reads a request's body, and takes a place for the time of its work.
+// bound reads a request's body, and takes a place of a gate for the time of its work.
 func (s *Server) bound(from *bodyReader, limit int64, g *gate, next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.enter(c, from, g, limit)
-		defer b.release()
-		if err != nil {
-			return err
-		}
-		c.Request().Body = io.NopCloser(bytes.NewReader(b.data))
+	return s.withBody(from, limit, g, func(c echo.Context, body []byte) error {
+		c.Request().Body = io.NopCloser(bytes.NewReader(body))
 		return next(c)
-	}
+	})
 }
 
 // boundPages is bound for pages, whose callers may not be known.
@@ -44,24 +39,32 @@ func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 	}
 }
 
-// enter takes a place for a request and reads its body; the caller releases both. A body
-// that is refused is not read.
-func (s *Server) enter(c echo.Context, from *bodyReader, g *gate, limit int64) (b *body, err error) {
-	b, r := &body{from: from}, c.Request()
-	if b.place, err = g.enter(); err != nil {
-		discard(c, limit)
-		return b, err
-	}
-	b.place.wait()
-	if r.Body != nil && r.Body != http.NoBody {
-		if err := readingFor(r.Context(), b.place, func() error { return b.read(c, limit) }); err != nil {
-			return b, err
+// withBody reads the body of a request, and lets it work on it once it has a place of a gate. While a gate is full,
+// bodies are not read.
+func (s *Server) withBody(from *bodyReader, limit int64, g *gate, work func(echo.Context, []byte) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if g.full() {
+			discard(c, limit)
+			return errTooMany
 		}
+		r, b := c.Request(), &body{from: from}
+		defer b.release()
+		if r.Body != nil && r.Body != http.NoBody {
+			if err := b.read(c, limit); err != nil {
+				return err
+			}
+		}
+		place, err := g.enter()
+		if err != nil {
+			return err
+		}
+		defer place.leave()
+		place.wait()
+		if from != &s.publicBodies {
+			s.conns.prove(r.Context())
+		}
+		return work(c, b.data)
 	}
-	if from != &s.publicBodies {
-		s.conns.prove(r.Context())
-	}
-	return b, nil
 }
 
 // observe gives a request its id, and counts and logs how it ended.

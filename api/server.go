@@ -154,7 +154,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- serveOn(server, listener{l}, s.cfg.TLS) }()
+	go func() { failed <- serveOn(server, l, s.cfg.TLS) }()
 	s.log.InfoContext(ctx, "listening", "address", l.Addr().String(), "tokens", s.cfg.Tokens.Len())
 	select {
 	case err := <-failed:
