@@ -146,7 +146,8 @@ func refuseCursor(err error, cursor string) {
 
 // getCluster is a cluster with a page of its members.
 func (s lists) getCluster(c echo.Context) any {
-	id, limit, after := clusterID(c), queryInt(c, "limit", maxClusters, 1, maxMembers), queryInt[uint32](c, "cursor", 0, 0, math.MaxUint32)
+	id, limit, after := clusterID(c), queryInt(c, "limit", maxClusters, 1, maxMembers),
+		queryInt[uint32](c, "cursor", 0, 0, math.MaxUint32)
 	view, err := s.cfg.Browse.Story(c.Request().Context(), id, after, limit)
 	if errors.Is(err, index.ErrNotFound) {
 		err = caused(http.StatusNotFound, fmt.Sprintf("no cluster has the number %d", id), err)
@@ -165,7 +166,8 @@ func (s lists) getCluster(c echo.Context) any {
 // getSuspects lists what waits for a decision.
 func (s lists) getSuspects(c echo.Context) any {
 	ctx, sort := c.Request().Context(), c.QueryParam("sort")
-	q := browse.SuspectQuery{Source: c.QueryParam("source"), New: sort == "new", Cursor: c.QueryParam("cursor"), Limit: queryInt(c, "limit", 40, 1, maxClusters)}
+	q := browse.SuspectQuery{Source: c.QueryParam("source"), New: sort == "new", Cursor: c.QueryParam("cursor"),
+		Limit: queryInt(c, "limit", 40, 1, maxClusters)}
 	if sort != "" && sort != "new" && sort != "likely" {
 		refuse("sort", "is %.40q, want likely or new", sort)
 	}
@@ -183,7 +185,8 @@ func (s lists) getSuspects(c echo.Context) any {
 		Next     string       `json:"next,omitempty"`
 	}{Suspects: []suspectRow{}, Next: queue.Next}
 	for _, row := range queue.Rows {
-		r := suspectRow{Likely: row.Error, Watched: row.Watched, Waiting: row.Waiting, Family: s.cfg.Index.ClusterOf(row.Family)}
+		r := suspectRow{Likely: row.Error, Watched: row.Watched, Waiting: row.Waiting,
+			Family: s.cfg.Index.ClusterOf(row.Family)}
 		for i := range row.Items {
 			r.Items = append(r.Items, suspectOf(&row.Items[i], of[row.Items[i].Of]))
 		}

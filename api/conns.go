@@ -28,7 +28,8 @@ func Descriptors(wanted int) (connections int, err error) {
 	}
 	open := int(min(limit.Cur, 1<<30))
 	if connections = min(cmp.Or(wanted, usual), (open-min(storage, open/4))/2); connections < least {
-		return 0, fmt.Errorf("api: the limit of open files is %d: raise it to %d at least (LimitNOFILE, ulimit -n)", open, storage+2*usual)
+		return 0, fmt.Errorf("api: the limit of open files is %d: raise it to %d at least (LimitNOFILE, ulimit -n)",
+			open, storage+2*usual)
 	}
 	return connections, nil
 }
@@ -98,11 +99,11 @@ func (cs *connections) add(c *connection) {
 		given := cs.expendable(c.from, cs.from[c.from] >= share)
 		if given == nil {
 			cs.closed.WithLabelValues("new").Inc()
-			cut(c.conn)
+			closeAbruptly(c.conn)
 			return
 		}
 		cs.closed.WithLabelValues("old").Inc()
-		cut(given.conn)
+		closeAbruptly(given.conn)
 		cs.remove(given)
 	}
 	cs.all[c.conn] = c
@@ -140,8 +141,8 @@ func (c *connection) move(to *list.List) {
 	}
 }
 
-// cut closes a connection without a last record of TLS, which could block.
-func cut(conn net.Conn) {
+// closeAbruptly closes a connection without a last record of TLS, which could block.
+func closeAbruptly(conn net.Conn) {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
 	}

@@ -70,7 +70,8 @@ func decodeDecision(data []byte) *index.DecisionRequest {
 	if b.Expect != "" && expect.UnmarshalText([]byte(b.Expect)) != nil {
 		refuse("expect", "is %.40q, which is no verdict", b.Expect)
 	}
-	req := &index.DecisionRequest{Kind: b.Kind, Item: decisionID("item", b.Item), Into: b.Into, Undo: b.Decision, Expect: expect, Seen: b.Seen, By: b.By, Reason: b.Reason}
+	req := &index.DecisionRequest{Kind: b.Kind, Item: decisionID("item", b.Item), Into: b.Into, Undo: b.Decision,
+		Expect: expect, Seen: b.Seen, By: b.By, Reason: b.Reason}
 	if len(b.Items) > index.MaxTogether {
 		tooLarge("items", "has %d of them, at most %d are taken", len(b.Items), index.MaxTogether)
 	}
@@ -148,7 +149,8 @@ func decisionProblem(err error) error {
 		p.Decision = conflict.Decision
 		return p
 	case errors.Is(err, index.ErrQuery):
-		return NewProblem(http.StatusUnprocessableEntity, "", strings.TrimSuffix(err.Error(), ": "+index.ErrQuery.Error()))
+		return NewProblem(http.StatusUnprocessableEntity, "",
+			strings.TrimSuffix(err.Error(), ": "+index.ErrQuery.Error()))
 	}
 	return err
 }

@@ -44,12 +44,14 @@ type exposureRoutes struct {
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.hotList.exposure = store
-	r := &exposureRoutes{server: s, store: store, work: within(10*time.Millisecond, 32, s.cfg.Concurrency), wait: within(100*time.Millisecond, 32, 8*s.cfg.Concurrency)}
+	r := &exposureRoutes{server: s, store: store, work: newAdaptiveGate(10*time.Millisecond, 32, s.cfg.Concurrency),
+		wait: newAdaptiveGate(100*time.Millisecond, 32, 8*s.cfg.Concurrency)}
 	s.filters = r.work
 	add := func(path string, roles bus.Role, g *gate, h func(echo.Context, []byte) any) {
-		s.echo.POST(path, s.guard(roles|operator, s.withBody(&s.bodies, wire.MaxBody, g, func(c echo.Context, body []byte) error {
-			return handler(func(c echo.Context) any { return h(c, body) }).serve(c)
-		})))
+		s.echo.POST(path, s.guard(roles|operator,
+			s.withBody(&s.bodies, wire.MaxBody, g, func(c echo.Context, body []byte) error {
+				return handler(func(c echo.Context) any { return h(c, body) }).serve(c)
+			})))
 	}
 	add("/filter", recall, r.work, r.filter)
 	add("/exposures", recall, r.wait, r.take(""))
@@ -163,7 +165,8 @@ func (r *exposureRoutes) startTrace(c echo.Context, body []byte) any {
 	q, ctx := question(body), c.Request().Context()
 	must.Do(r.store.Traces.Start(ctx, q.User, q.For, q.Reason))
 	// Warnings are in the log by default.
-	r.server.log.WarnContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason, "user_hash", r.store.UserHash(q.User), "by", callerName(ctx))
+	r.server.log.WarnContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason,
+		"user_hash", r.store.UserHash(q.User), "by", callerName(ctx))
 	must.Do(c.NoContent(http.StatusNoContent))
 	return nil
 }
@@ -172,7 +175,8 @@ func (r *exposureRoutes) startTrace(c echo.Context, body []byte) any {
 func (r *exposureRoutes) readTrace(c echo.Context) any {
 	user, ctx := c.QueryParam("user"), c.Request().Context()
 	t := must.Get(r.store.Traces.Read(ctx, user))
-	r.server.log.WarnContext(ctx, "a trace of a user is read", "user_hash", r.store.UserHash(user), "by", callerName(ctx))
+	r.server.log.WarnContext(ctx, "a trace of a user is read", "user_hash", r.store.UserHash(user),
+		"by", callerName(ctx))
 	return readable(c, t)
 }
 

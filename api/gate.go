@@ -40,11 +40,11 @@ const (
 	forgetting = 1.01
 )
 
-// fixed returns a gate with one bound.
-func fixed(most int) *gate { return &gate{most: most, bound: most} }
+// newGate returns a gate with one bound.
+func newGate(most int) *gate { return &gate{most: most, bound: most} }
 
-// within returns a gate whose bound follows a patience.
-func within(patience time.Duration, least, most int) *gate {
+// newAdaptiveGate returns a gate whose bound follows a patience.
+func newAdaptiveGate(patience time.Duration, least, most int) *gate {
 	return &gate{least: min(least, most), most: most, bound: most, patience: patience, quickest: math.MaxInt64}
 }
 

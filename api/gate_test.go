@@ -14,7 +14,7 @@ import (
 func TestGateFollowsPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := within(100*time.Millisecond, 16, 256)
+		g := newAdaptiveGate(100*time.Millisecond, 16, 256)
 		// flood keeps the gate full of requests that take a time which depends on how many
 		// are inside, and returns how many were admitted at once in the end.
 		flood := func(takes func(inside int) time.Duration) (inside int) {
@@ -51,7 +51,7 @@ func TestGateFollowsPatience(t *testing.T) {
 		if inside := flood(func(int) time.Duration { return 10 * time.Millisecond }); inside != 256 {
 			t.Errorf("of quick requests %d are admitted at once afterwards", inside)
 		}
-		slow := within(100*time.Millisecond, 16, 256)
+		slow := newAdaptiveGate(100*time.Millisecond, 16, 256)
 		*g = gate{least: slow.least, most: slow.most, bound: slow.bound, patience: slow.patience, quickest: slow.quickest}
 		if inside := flood(func(int) time.Duration { return time.Second }); inside != 256 {
 			t.Errorf("of requests that always take a second %d are admitted at once", inside)

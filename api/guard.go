@@ -45,18 +45,21 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 			return tooMany(limited)
 		}
 		if err != nil {
-			p := NewProblem(http.StatusUnauthorized, "Authorization", "a token is needed here, and none that is known was given (Authorization: Bearer …)")
+			p := NewProblem(http.StatusUnauthorized, "Authorization",
+				"a token is needed here, and none that is known was given (Authorization: Bearer …)")
 			p.challenge = `Bearer realm="jianguo"`
 			if isReading(r) {
 				p.challenge += `, Basic realm="jianguo", charset="UTF-8"`
 			}
 			if r.Header.Get(echo.HeaderAuthorization) != "" {
-				s.log.WarnContext(r.Context(), "a request with an unknown token", "from", r.RemoteAddr, "path", r.URL.EscapedPath())
+				s.log.WarnContext(r.Context(), "a request with an unknown token", "from", r.RemoteAddr, "path",
+					r.URL.EscapedPath())
 			}
 			return p
 		}
 		if tok.Role&roles == 0 {
-			return NewProblem(http.StatusForbidden, "Authorization", fmt.Sprintf("the token of %q is not for this: its role is another", tok.Name))
+			return NewProblem(http.StatusForbidden, "Authorization",
+				fmt.Sprintf("the token of %q is not for this: its role is another", tok.Name))
 		}
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, tok.Name)))
 		return next(c)

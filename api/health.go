@@ -74,7 +74,8 @@ func (l lent) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 func Start(l *net.TCPListener, secure *tls.Config, version string) *Starting {
 	s := &Starting{version: version, listener: lent{l}, served: make(chan error, 1)}
 	s.Progress("", 0, 0)
-	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 	go func() { s.served <- serveOn(s.server, s.listener, secure) }()
 	return s
 }

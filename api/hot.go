@@ -71,7 +71,8 @@ func (l *hotList) rank(ctx context.Context, now time.Time) []hotItem {
 	items := make([]hotItem, len(hots))
 	for i := range hots {
 		h := &hots[i]
-		items[i] = hotItem{listedOf(&h.Lead), h.Cluster, h.Sources, math.Round(1000*(h.Pull+math.Log2(1+exposures[h.Cluster]))) / 1000}
+		items[i] = hotItem{listedOf(&h.Lead), h.Cluster, h.Sources,
+			math.Round(1000*(h.Pull+math.Log2(1+exposures[h.Cluster]))) / 1000}
 	}
 	slices.SortStableFunc(items, func(a, b hotItem) int { return cmp.Compare(b.Score, a.Score) })
 	return items[:min(len(items), wire.MaxItems)]
@@ -101,7 +102,8 @@ func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int
 	for i := range items {
 		ids[i] = items[i].ID
 	}
-	request := must.Get(json.Marshal(map[string]any{"user": user, "items": ids, "scene": c.QueryParam("scene"), "max": limit}))
+	request := must.Get(json.Marshal(map[string]any{"user": user, "items": ids, "scene": c.QueryParam("scene"),
+		"max": limit}))
 	reply, _ := must.Get2(l.exposure.FilterBytes(c.Request().Context(), nil, request, exposure.JSON))
 	var answer struct {
 		Items    []string

@@ -43,7 +43,8 @@ func encodeItem(it *ingest.Item) []byte {
 
 // deleteItem withdraws an item, also one that has not arrived yet.
 func (s *Server) deleteItem(c echo.Context) any {
-	w := ingest.Withdrawal{ID: pathID(c), Mode: c.QueryParam("mode"), Reason: c.QueryParam("reason"), Revision: queryInt[int64](c, "revision", 0, 0, math.MaxInt64)}
+	w := ingest.Withdrawal{ID: pathID(c), Mode: c.QueryParam("mode"), Reason: c.QueryParam("reason"),
+		Revision: queryInt[int64](c, "revision", 0, 0, math.MaxInt64)}
 	payload := must.Get(json.Marshal(&w))
 	must.Get(ingest.DecodeWithdrawal(payload))
 	return s.submit(c, bus.SubjectWithdraw, w.ID, payload)
@@ -60,12 +61,14 @@ func (s *Server) submit(c echo.Context, subject, id string, payload []byte) any 
 	outcome, err := s.publisher.Submit(ctx, subject, payload)
 	if errors.Is(err, ingest.ErrPending) {
 		c.Response().Header().Set(echo.HeaderLocation, itemPath(id))
-		must.Do(c.JSON(http.StatusAccepted, map[string]string{"id": id, "status": "pending", "detail": "it is stored and will be judged; ask again at Location, or read /verdicts"}))
+		must.Do(c.JSON(http.StatusAccepted, map[string]string{"id": id, "status": "pending",
+			"detail": "it is stored and will be judged; ask again at Location, or read /verdicts"}))
 		return nil
 	}
 	if must.Do(err); outcome.Error != "" {
 		// It passed our check and not that of the ingest path.
-		must.Do(NewProblem(http.StatusUnprocessableEntity, outcome.Field, "it was refused, and lies in the dead letters: "+outcome.Error))
+		must.Do(NewProblem(http.StatusUnprocessableEntity, outcome.Field,
+			"it was refused, and lies in the dead letters: "+outcome.Error))
 	}
 	return outcome
 }
@@ -122,7 +125,8 @@ const explainedTerms = 30
 // named. The later of the two is the query.
 func (s *Server) explain(c echo.Context, it *index.Item, other string) *ingest.Explanation {
 	if other = cmp.Or(other, it.Event.Of); other == "" {
-		must.Do(NewProblem(http.StatusBadRequest, "why", "is empty, and the item's verdict names no other item: name one"))
+		must.Do(NewProblem(http.StatusBadRequest, "why",
+			"is empty, and the item's verdict names no other item: name one"))
 	}
 	later, earlier := it, s.findItem(c, other)
 	if later.Body == nil || earlier.Body == nil {

@@ -29,7 +29,8 @@ func (s *Server) bound(from *bodyReader, limit int64, g *gate, next echo.Handler
 // boundPages is bound for pages, whose callers may not be known.
 func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		signedIn, public := s.bound(&s.bodies, MaxBody, s.work, next), s.bound(&s.publicBodies, publicBody, s.work, next)
+		signedIn, public := s.bound(&s.bodies, MaxBody, s.work, next),
+			s.bound(&s.publicBodies, publicBody, s.work, next)
 		return func(c echo.Context) error {
 			if known(c) {
 				return signedIn(c)
@@ -41,7 +42,8 @@ func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 
 // withBody reads the body of a request, and lets it work on it once it has a place of a gate. While a gate is full,
 // bodies are not read.
-func (s *Server) withBody(from *bodyReader, limit int64, g *gate, work func(echo.Context, []byte) error) echo.HandlerFunc {
+func (s *Server) withBody(from *bodyReader, limit int64, g *gate,
+	work func(echo.Context, []byte) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if g.full() {
 			discard(c, limit)
@@ -87,13 +89,15 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		level := slog.LevelDebug
 		switch {
 		case r.Context().Err() != nil: // the client went away
-		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests || status == http.StatusInsufficientStorage:
+		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests ||
+			status == http.StatusInsufficientStorage:
 			level = slog.LevelInfo
 		case status >= 500:
 			level = slog.LevelError
 		}
 		if s.log.Enabled(r.Context(), level) {
-			s.log.LogAttrs(r.Context(), level, "request", slog.String("request", id), slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
+			s.log.LogAttrs(r.Context(), level, "request", slog.String("request", id), slog.String("method", r.Method),
+				slog.String("path", r.URL.EscapedPath()),
 				slog.Int("status", status), slog.Duration("took", took), slog.String("from", r.RemoteAddr),
 				slog.String("by", callerName(c.Request().Context())), slog.Any("error", causeOf(err)))
 		}
@@ -108,7 +112,8 @@ func causeOf(err error) error { return cmp.Or(errors.Unwrap(problemOf(err)), err
 // methodLabel keeps clients from inventing time series.
 func methodLabel(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodPut, http.MethodPatch,
+		http.MethodOptions:
 		return method
 	}
 	return "other"
@@ -127,7 +132,8 @@ func requestID(given string) string {
 
 // panicked logs a panic; echo makes an error of it: one bad request ends alone.
 func (s *Server) panicked(c echo.Context, err error, stack []byte) error {
-	s.log.ErrorContext(c.Request().Context(), "handler panicked", "request", c.Response().Header().Get(echo.HeaderXRequestID), "panic", err, "stack", string(stack))
+	s.log.ErrorContext(c.Request().Context(), "handler panicked", "request",
+		c.Response().Header().Get(echo.HeaderXRequestID), "panic", err, "stack", string(stack))
 	return fmt.Errorf("api: panic: %w", err)
 }
 
@@ -143,7 +149,9 @@ func (s *Server) ownSite(next echo.HandlerFunc) echo.HandlerFunc {
 			return caused(http.StatusForbidden, "a page of another site may not make this request", err)
 		}
 		if s.cfg.Tokens.Len() == 0 && !s.cfg.AnyHost && !isOwnHost(r.Host) {
-			return NewProblem(http.StatusMisdirectedRequest, "Host", fmt.Sprintf("Host is %.80q: without tokens, this service answers only to localhost and to addresses", r.Host))
+			return NewProblem(http.StatusMisdirectedRequest, "Host",
+				fmt.Sprintf("Host is %.80q: without tokens, this service answers only to localhost and to addresses",
+					r.Host))
 		}
 		return next(c)
 	}

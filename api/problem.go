@@ -78,16 +78,22 @@ func problemOf(err error) *Problem {
 		}
 		return NewProblem(status, field.Field, field.Field+" "+field.Problem)
 	case errors.Is(err, ingest.ErrPending):
-		return caused(http.StatusServiceUnavailable, "the bus has it, and it will be applied behind what waits in front of it: look again before you repeat it", err)
+		return caused(http.StatusServiceUnavailable,
+			"the bus has it, and it will be applied behind what waits in front of it: look again before you repeat it",
+			err)
 	case errors.Is(err, index.ErrNotFound):
 		return NewProblem(http.StatusNotFound, "", err.Error())
 	case errors.As(err, &refused) && refused.ErrorCode == streams.StoreFailed:
-		return caused(http.StatusTooManyRequests, "the bus is full and takes no more until what it holds has been worked off: "+refused.Description, err)
-	case errors.As(err, &refused), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrTimeout),
-		errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrReconnectBufExceeded):
+		return caused(http.StatusTooManyRequests,
+			"the bus is full and takes no more until what it holds has been worked off: "+refused.Description, err)
+	case errors.As(err, &refused), errors.Is(err, jetstream.ErrNoStreamResponse),
+		errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrTimeout),
+		errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrConnectionReconnecting),
+		errors.Is(err, nats.ErrReconnectBufExceeded):
 		return caused(http.StatusServiceUnavailable, "the bus does not answer as it should: "+err.Error(), err)
 	case errors.Is(err, nats.ErrMaxPayload):
-		return caused(http.StatusRequestEntityTooLarge, "the message is larger than the bus takes (max_payload of its configuration)", err)
+		return caused(http.StatusRequestEntityTooLarge,
+			"the message is larger than the bus takes (max_payload of its configuration)", err)
 	case errors.Is(err, index.ErrClosed):
 		return caused(http.StatusServiceUnavailable, "the service is shutting down", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -95,7 +101,8 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &other):
 		return caused(other.Code, statusSentence(other.Code), err)
 	}
-	return caused(http.StatusInternalServerError, "something went wrong here; the service's log says what, under this request's id", err)
+	return caused(http.StatusInternalServerError,
+		"something went wrong here; the service's log says what, under this request's id", err)
 }
 
 // exposureProblem is problemOf for the errors of exposures; nil: it is none of these.
@@ -103,15 +110,19 @@ func exposureProblem(err error) *Problem {
 	var wrong *wire.Error
 	switch {
 	case errors.As(err, &wrong):
-		status := map[wire.Fault]int{wire.Malformed: http.StatusBadRequest, wire.Invalid: http.StatusUnprocessableEntity, wire.TooLarge: http.StatusRequestEntityTooLarge}[wrong.Fault]
+		status := map[wire.Fault]int{wire.Malformed: http.StatusBadRequest,
+			wire.Invalid: http.StatusUnprocessableEntity, wire.TooLarge: http.StatusRequestEntityTooLarge}[wrong.Fault]
 		if wrong.Field == "" {
 			return NewProblem(status, "payload", wrong.Detail)
 		}
 		return NewProblem(status, wrong.Field, wrong.Field+" "+wrong.Detail)
 	case errors.Is(err, exposure.ErrFull):
-		return caused(http.StatusTooManyRequests, "the event log is full and takes no reports until those it holds have been worked off", err)
+		return caused(http.StatusTooManyRequests,
+			"the event log is full and takes no reports until those it holds have been worked off", err)
 	case errors.Is(err, exposure.ErrExceptions):
-		return NewProblem(http.StatusConflict, "items", fmt.Sprintf("items cannot be un-seen: %s; nothing was changed", strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
+		return NewProblem(http.StatusConflict, "items",
+			fmt.Sprintf("items cannot be un-seen: %s; nothing was changed",
+				strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
 	case errors.Is(err, exposure.ErrLink):
 		return NewProblem(http.StatusConflict, "from", strings.TrimPrefix(err.Error(), "exposure: "))
 	case errors.Is(err, trace.ErrMost):
@@ -119,7 +130,8 @@ func exposureProblem(err error) *Problem {
 	case errors.Is(err, trace.ErrNone):
 		return NewProblem(http.StatusNotFound, "user", err.Error())
 	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed):
-		return caused(http.StatusServiceUnavailable, "exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
+		return caused(http.StatusServiceUnavailable,
+			"exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
 	}
 	return nil
 }

@@ -25,17 +25,20 @@ import (
 
 // New makes a Server. It does nothing on the bus until Serve.
 func New(cfg Config) (*Server, error) {
-	if cfg.Index == nil || cfg.Ingest == nil || cfg.Conn == nil || cfg.Browse == nil || cfg.Find == nil || cfg.Room == nil || cfg.Gatherer == nil {
+	if cfg.Index == nil || cfg.Ingest == nil || cfg.Conn == nil || cfg.Browse == nil || cfg.Find == nil ||
+		cfg.Room == nil || cfg.Gatherer == nil {
 		return nil, errors.New("api: Index, Ingest, Conn, Browse, Find, Room and Gatherer are required")
 	}
 	cfg.Logger, cfg.Wait = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Wait, 10*time.Second)
-	cfg.Concurrency, cfg.Connections, cfg.Drain = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096), cmp.Or(cfg.Drain, 15*time.Second)
+	cfg.Concurrency, cfg.Connections, cfg.Drain = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096),
+		cmp.Or(cfg.Drain, 15*time.Second)
 	if cfg.Wait < 0 || cfg.Wait > MaxWait {
 		return nil, fmt.Errorf("api: wait %v: want more than 0 and at most %v", cfg.Wait, MaxWait)
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(), echo: echo.New(),
 		bodies: bodyReader{budget: bodyBudget}, publicBodies: bodyReader{budget: publicBudget},
-		work: fixed(cfg.Concurrency), waiting: within(100*time.Millisecond, 16, cfg.Concurrency), polling: fixed(cfg.Concurrency), draining: make(chan struct{})}
+		work: newGate(cfg.Concurrency), waiting: newAdaptiveGate(100*time.Millisecond, 16, cfg.Concurrency),
+		polling: newGate(cfg.Concurrency), draining: make(chan struct{})}
 	s.conns = newConnections(cfg.Connections, s.metrics.closed)
 	js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncTimeout(MaxWait))
 	if err == nil {
@@ -47,7 +50,8 @@ func New(cfg Config) (*Server, error) {
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.Logger.SetOutput(io.Discard)
 	s.echo.HTTPErrorHandler = s.problemHandler
-	s.echo.Use(s.observe, middleware.RecoverWithConfig(middleware.RecoverConfig{DisableStackAll: true, DisableErrorHandler: true, LogErrorFunc: s.panicked}), s.ownSite)
+	s.echo.Use(s.observe, middleware.RecoverWithConfig(middleware.RecoverConfig{DisableStackAll: true,
+		DisableErrorHandler: true, LogErrorFunc: s.panicked}), s.ownSite)
 	s.routes()
 	if cfg.Console == nil {
 		return s, nil
@@ -84,12 +88,16 @@ func (s *Server) routes() {
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok", "version": s.cfg.Version})
 	})
 	s.echo.GET("/readyz", s.ready)
-	s.echo.GET("/openapi.yaml", func(c echo.Context) error { return c.Blob(http.StatusOK, "application/yaml", OpenAPI) })
-	for path, h := range map[string]http.Handler{"/debug/pprof/*": http.DefaultServeMux, "/metrics": promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})} {
+	s.echo.GET("/openapi.yaml", func(c echo.Context) error {
+		return c.Blob(http.StatusOK, "application/yaml", OpenAPI)
+	})
+	for path, h := range map[string]http.Handler{"/debug/pprof/*": http.DefaultServeMux,
+		"/metrics": promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})} {
 		s.register(http.MethodGet, path, 0, s.bound(&s.bodies, MaxBody, s.work, echo.WrapHandler(h))) // operators only
 	}
 
-	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored", s.checkMessage})
+	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored",
+		s.checkMessage})
 }
 
 // handle registers a route for some roles, and for operators. Those that spend their time waiting for the bus have a
@@ -166,7 +174,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	err = stop()
 	if shutdown := server.Shutdown(limit); shutdown != nil {
-		err = errors.Join(err, fmt.Errorf("api: requests were still running after %v: %w", s.cfg.Drain, shutdown), server.Close())
+		err = errors.Join(err, fmt.Errorf("api: requests were still running after %v: %w", s.cfg.Drain, shutdown),
+			server.Close())
 	}
 	return err
 }
@@ -184,7 +193,8 @@ func CheckListen(addr string, hasTokens, insecure bool) error {
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("api: %q can be reached from other machines, and no tokens are configured: give tokens, listen on 127.0.0.1, or ask for it explicitly", addr)
+	return fmt.Errorf("api: %q can be reached from other machines, and no tokens are configured: "+
+		"give tokens, listen on 127.0.0.1, or ask for it explicitly", addr)
 }
 
 // metrics are the HTTP side's own; cmd registers them.
@@ -197,10 +207,13 @@ type metrics struct {
 
 func newMetrics() *metrics {
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total", Help: "Requests answered."}, []string{"method", "route", "code"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total",
+			Help: "Requests answered."}, []string{"method", "route", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_http_seconds",
-			Help: "From a request's headers to the end of its answer.", Buckets: prometheus.ExponentialBuckets(0.00025, 2, 18)}, []string{"route"}),
-		services: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total", Help: "Requests on the bus answered."}, []string{"subject", "code"}),
+			Help:    "From a request's headers to the end of its answer.",
+			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 18)}, []string{"route"}),
+		services: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total",
+			Help: "Requests on the bus answered."}, []string{"subject", "code"}),
 		closed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_connections_closed_total",
 			Help: "Connections closed at their bound: old ones that gave way, and new ones."}, []string{"which"}),
 	}

@@ -59,7 +59,7 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 		return wrap.Err(err, "api: services on the bus")
 	}
 	for _, e := range s.endpoints {
-		g := within(busPatience, busLeast, busMost)
+		g := newAdaptiveGate(busPatience, busLeast, busMost)
 		places := make(chan struct{}, busConcurrency)
 		handler := micro.HandlerFunc(func(r micro.Request) {
 			p, err := g.enter()
@@ -74,7 +74,8 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 				s.answer(ctx, e, r.Data(), r.Reply())
 			})
 		})
-		if err := service.AddEndpoint(strings.ReplaceAll(e.subject, ".", "-"), handler, micro.WithEndpointSubject(e.subject),
+		if err := service.AddEndpoint(strings.ReplaceAll(e.subject, ".", "-"), handler,
+			micro.WithEndpointSubject(e.subject),
 			micro.WithEndpointPendingLimits(pendingMsgs, pendingBytes),
 			micro.WithEndpointMetadata(map[string]string{"description": e.description})); err != nil {
 			return nil, errors.Join(fmt.Errorf("api: service %s: %w", e.subject, err), stop())
@@ -103,7 +104,8 @@ func (s *Server) reply(ctx context.Context, e endpoint, to string, reply *nats.M
 		if code >= 500 {
 			s.log.ErrorContext(ctx, "service on the bus", "subject", e.subject, "error", causeOf(err))
 		}
-		reply.Header.Set(micro.ErrorHeader, strings.Map(func(r rune) rune { return max(r, ' ') }, p.Detail)) // on one line
+		reply.Header.Set(micro.ErrorHeader, strings.Map(func(r rune) rune { return max(r, ' ') },
+			p.Detail)) // on one line
 		reply.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(code))
 		if reply.Data, err = json.Marshal(p); err != nil {
 			s.log.ErrorContext(ctx, "problem not encoded", "subject", e.subject, "error", err)

@@ -35,7 +35,8 @@ func clusterMemberOf(b *index.Brief) *clusterMember {
 	if b == nil {
 		return nil
 	}
-	return &clusterMember{listed: listedOf(b), Verdict: b.Verdict, Rule: b.Rule, Distance: b.Distance, Resemblance: b.Resemblance, Event: b.Event}
+	return &clusterMember{listed: listedOf(b), Verdict: b.Verdict, Rule: b.Rule, Distance: b.Distance,
+		Resemblance: b.Resemblance, Event: b.Event}
 }
 
 // cluster is a lead and its rejected copies.
@@ -54,7 +55,8 @@ type cluster struct {
 }
 
 func clusterOf(st *browse.Story) cluster {
-	return cluster{ID: st.ID, Lead: clusterMemberOf(st.Lead), Original: clusterMemberOf(st.Original), Size: st.Size, Sources: st.Sources, First: st.First, Last: st.Last}
+	return cluster{ID: st.ID, Lead: clusterMemberOf(st.Lead), Original: clusterMemberOf(st.Original), Size: st.Size,
+		Sources: st.Sources, First: st.First, Last: st.Last}
 }
 
 // suspect is an item that waits for a decision.

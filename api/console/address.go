@@ -8,13 +8,13 @@ import (
 // maxReason bounds a reason, in characters.
 const maxReason = 500
 
-func limited(reason string) string {
+func limitedReason(reason string) string {
 	r := []rune(strings.TrimSpace(reason))
 	return string(r[:min(len(r), maxReason)])
 }
 
-// said are the parameters that tell a page what the last step did.
-var said = []string{"done", "conflict", "saved", "of", "refused"}
+// stepParameters are the parameters that tell a page what the last step did.
+var stepParameters = []string{"done", "conflict", "saved", "of", "refused"}
 
 // address is an address with parameters added, in pairs; an empty value removes one.
 func address(to string, pairs ...string) string {
@@ -32,9 +32,9 @@ func address(to string, pairs ...string) string {
 	return u.String()
 }
 
-// with is the address to return to, with what the step did instead of what the one before did.
-func with(to string, pairs ...string) string {
-	for _, k := range said {
+// returnTo is the address to return to, with what the step did instead of what the one before did.
+func returnTo(to string, pairs ...string) string {
+	for _, k := range stepParameters {
 		to = address(to, k, "")
 	}
 	return address(to, pairs...)
@@ -43,10 +43,11 @@ func with(to string, pairs ...string) string {
 // oneLine is a text with its line breaks and runs of spaces as single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// inside is an address to return to within this console: any other becomes /.
-func inside(to string) string {
+// ownAddress is an address to return to within this console: any other becomes /.
+func ownAddress(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+		strings.Contains(to, "\\") {
 		return "/"
 	}
 	return to

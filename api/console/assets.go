@@ -30,7 +30,9 @@ type asset struct {
 func loadAssets() (a assets, err error) {
 	a.files = map[string]asset{}
 	h := xxh3.New()
-	for name, kind := range map[string]string{"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml", zipped: "text/javascript; charset=utf-8"} {
+	for name, kind := range map[string]string{"console.css": "text/css; charset=utf-8",
+		"console.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+		zipped: "text/javascript; charset=utf-8"} {
 		b, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
 			return a, err

@@ -80,7 +80,7 @@ func (v *comparison) text(it *index.Item) string {
 		v.Missing = append(v.Missing, it.ID)
 		return visible(it.Title)
 	}
-	text, cut := plain(*it.Body)
+	text, cut := readableText(*it.Body)
 	v.Cut = v.Cut || cut
 	if title := strings.TrimSpace(visible(it.Title)); title != "" {
 		return title + "\n" + text

@@ -70,7 +70,8 @@ func newConsole(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	return &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files, sessions: newSessions(cfg.Access, cfg.Now)}, nil
+	return &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files,
+		sessions: newSessions(cfg.Access, cfg.Now)}, nil
 }
 
 func (c *Console) now() time.Time { return c.cfg.Now().In(location) }

@@ -141,7 +141,8 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 				return p.fail(http.StatusBadRequest, p.T("表单无法读取。", "The form could not be read."))
 			}
 			if !c.sessions.FormIsOurs(e, s) {
-				return p.fail(http.StatusForbidden, p.T("页面已过期，请返回刷新后再试。", "This page is out of date: go back, reload it and try again."))
+				return p.fail(http.StatusForbidden,
+					p.T("页面已过期，请返回刷新后再试。", "This page is out of date: go back, reload it and try again."))
 			}
 		}
 		if a == operator && s.Role != roleOperator {

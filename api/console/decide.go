@@ -18,8 +18,9 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
 		return n
 	}
-	req = index.DecisionRequest{Kind: form.Get("kind"), Item: form.Get("item"), Cluster: uint32(number("cluster")), Into: uint32(number("into")), Undo: number("undo"),
-		Seen: number("seen"), By: p.Name, Reason: limited(form.Get("reason")), At: c.cfg.Now()}
+	req = index.DecisionRequest{Kind: form.Get("kind"), Item: form.Get("item"), Cluster: uint32(number("cluster")),
+		Into: uint32(number("into")), Undo: number("undo"),
+		Seen: number("seen"), By: p.Name, Reason: limitedReason(form.Get("reason")), At: c.cfg.Now()}
 	if was := form.Get("was"); was != "" && req.Expect.UnmarshalText([]byte(was)) != nil {
 		must.Do(fmt.Errorf("was %q: %w", was, index.ErrQuery))
 	}
@@ -49,31 +50,32 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 // was made. If another editor was first, the page shows who decided what.
 func (c *Console) decide(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	back := inside(form.Get("to"))
+	back := ownAddress(form.Get("to"))
 	req, err := c.request(ctx, p)
 	if n := len(form["pick"]); form.Has("several") && (n == 0 || n > 1 && req.Kind == index.MakeLead) {
-		return with(back, "refused", map[bool]string{true: "none", false: "many"}[n == 0])
+		return returnTo(back, "refused", map[bool]string{true: "none", false: "many"}[n == 0])
 	}
 	var d *index.Decision
 	if err == nil {
 		d, err = c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &req})
 	}
 	if number := c.conflict(ctx, err); number != "" {
-		return with(back, "at", form.Get("again"), "conflict", number)
+		return returnTo(back, "at", form.Get("again"), "conflict", number)
 	}
 	if next := form.Get("next"); next != "" {
-		back = inside(next)
+		back = ownAddress(next)
 	}
 	if d.Kind == index.Undo && form.Has("again") {
 		back = address(back, "at", form.Get("again"))
 	}
-	return with(back, "done", strconv.FormatUint(d.Number, 10))
+	return returnTo(back, "done", strconv.FormatUint(d.Number, 10))
 }
 
 // family lists the items of a row of the queue. The editor saw so many of them
 // waiting when the last event was upto; if fewer wait now, another editor has
 // decided about one of them.
-func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint64, waiting int) ([]index.DecisionItem, error) {
+func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint64, waiting int) (
+	[]index.DecisionItem, error) {
 	items := must.Get(c.cfg.Browse.FamilyWaiting(ctx, family, upto))
 	if len(items) == waiting {
 		return items[:min(len(items), index.MaxTogether)], nil
@@ -143,7 +145,8 @@ type decisionsView struct {
 
 // decisionQuery is what the filters ask for; the last day is included.
 func (p *page) decisionQuery(limit int) index.DecisionQuery {
-	q := index.DecisionQuery{By: p.Given("by"), Kind: p.Given("kind"), Before: p.number("before"), Since: p.moment("since", dayForm), Until: p.moment("until", dayForm), Limit: limit}
+	q := index.DecisionQuery{By: p.Given("by"), Kind: p.Given("kind"), Before: p.number("before"),
+		Since: p.moment("since", dayForm), Until: p.moment("until", dayForm), Limit: limit}
 	if !q.Until.IsZero() {
 		q.Until = q.Until.AddDate(0, 0, 1)
 	}
@@ -167,7 +170,9 @@ func (p *page) Export() string {
 // decisionsCSV is the decisions that the filters ask for, at most 50,000.
 func (c *Console) decisionsCSV(ctx context.Context, p *page) string {
 	list := must.Get(c.cfg.Index.Decisions(ctx, p.decisionQuery(50_000)))
-	rows := [][]string{{p.T("编号", "decision"), p.T("时间", "time"), p.T("编辑", "editor"), p.T("决定", "kind"), p.T("稿件", "item"), p.T("标题", "headline"), p.T("篇数", "items"), p.T("故事", "story"), p.T("理由", "reason"), p.T("已撤销", "undone")}}
+	rows := [][]string{{p.T("编号", "decision"), p.T("时间", "time"), p.T("编辑", "editor"), p.T("决定", "kind"),
+		p.T("稿件", "item"), p.T("标题", "headline"), p.T("篇数", "items"), p.T("故事", "story"), p.T("理由", "reason"),
+		p.T("已撤销", "undone")}}
 	for _, d := range list {
 		title, undone := "", ""
 		if b := p.Brief(d.Item); b != nil {
@@ -176,7 +181,8 @@ func (c *Console) decisionsCSV(ctx context.Context, p *page) string {
 		if d.Undone {
 			undone = p.T("是", "yes")
 		}
-		rows = append(rows, []string{strconv.FormatUint(d.Number, 10), p.Time(d.At), d.By, p.Kind(d.Kind), d.Item, title, strconv.Itoa(max(1, d.Count)), strconv.FormatUint(uint64(d.Cluster), 10), d.Reason, undone})
+		rows = append(rows, []string{strconv.FormatUint(d.Number, 10), p.Time(d.At), d.By, p.Kind(d.Kind), d.Item,
+			title, strconv.Itoa(max(1, d.Count)), strconv.FormatUint(uint64(d.Cluster), 10), d.Reason, undone})
 	}
 	return p.csv("jianguo-decisions.csv", rows)
 }

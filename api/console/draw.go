@@ -67,10 +67,12 @@ func (p *page) hourChart(counts []browse.HourCount, hours int) *chart {
 		from := first.Add(time.Duration(i*group) * time.Hour).In(location)
 		b := bar{Left: margin + (float64(i)+1./12)*step, Width: step * 5 / 6}
 		if s != [3]int64{} {
-			b.Title = fmt.Sprintf(p.T("%s　首发 %d　疑似 %d　重复 %d", "%s: %d unique, %d suspect, %d duplicate"), p.Time(from), s[0], s[1], s[2])
+			b.Title = fmt.Sprintf(p.T("%s　首发 %d　疑似 %d　重复 %d", "%s: %d unique, %d suspect, %d duplicate"),
+				p.Time(from), s[0], s[1], s[2])
 		}
 		if s[2] > 0 {
-			b.Href = address("/console/copies", "from", from.Format(hourForm), "to", from.Add(time.Duration(group)*time.Hour).Format(hourForm))
+			b.Href = address("/console/copies", "from", from.Format(hourForm),
+				"to", from.Add(time.Duration(group)*time.Hour).Format(hourForm))
 		}
 		at := 100.0
 		for k, class := range []string{"unique", "suspect", "duplicate"} {

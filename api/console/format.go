@@ -138,11 +138,14 @@ func (l locale) Span(d time.Duration) string {
 
 // Size is a number of bytes in words.
 func (l locale) Size(n int64) string {
-	f, unit := float64(n), 0
-	for f >= 1000 && unit < 4 {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f, unit := float64(n)/1024, 0
+	for f >= 1000 && unit < 3 {
 		f, unit = f/1024, unit+1
 	}
-	return strconv.FormatFloat(f, 'f', map[bool]int{true: 0, false: 1}[unit == 0], 64) + [...]string{" B", " KB", " MB", " GB", " TB"}[unit]
+	return strconv.FormatFloat(f, 'f', 1, 64) + [...]string{" KB", " MB", " GB", " TB"}[unit]
 }
 
 // JSON shows a value indented, as text.

@@ -8,28 +8,35 @@ import (
 
 // names are the words of the catalogue, in Chinese and in English.
 var names = map[any][2]string{
-	index.Unique: {"首发", "unique"}, index.Suspect: {"疑似", "suspect"}, index.Duplicate: {"重复", "duplicate"}, index.Withdrawn: {"已撤", "withdrawn"},
+	index.Unique: {"首发", "unique"}, index.Suspect: {"疑似", "suspect"}, index.Duplicate: {"重复", "duplicate"},
+	index.Withdrawn: {"已撤", "withdrawn"},
 
-	index.ByExact: {"同文", "exact"}, index.ByHamming: {"近似", "near"}, index.ByMargin: {"改写", "reworded"}, index.BySketch: {"短文", "sketch"},
-	index.ByPassage: {"摘段", "excerpt"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"}, index.BySuspected: {"疑似拒收", "suspected"},
-	index.ByExempt: {"免比对", "exempt"}, index.ByAside: {"已搁置", "set aside"},
+	index.ByExact: {"同文", "exact"}, index.ByHamming: {"近似", "near"}, index.ByMargin: {"改写", "reworded"},
+	index.BySketch:  {"短文", "sketch"},
+	index.ByPassage: {"摘段", "excerpt"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"},
+	index.BySuspected: {"疑似拒收", "suspected"},
+	index.ByExempt:    {"免比对", "exempt"}, index.ByAside: {"已搁置", "set aside"},
 	index.ByLicence: {"授权转载", "licensed"}, index.ByPreference: {"优先首发", "preferred"},
 
-	index.CauseIngest: {"到达", "arrival"}, index.CauseRevision: {"修订", "revision"}, index.CauseWithdrawal: {"来源撤回", "withdrawal"},
-	index.CausePromotion: {"递补首发", "promotion"}, index.CauseEditor: {"编辑", "editor"},
+	index.CauseIngest: {"到达", "arrival"}, index.CauseRevision: {"修订", "revision"},
+	index.CauseWithdrawal: {"来源撤回", "withdrawal"},
+	index.CausePromotion:  {"递补首发", "promotion"}, index.CauseEditor: {"编辑", "editor"},
 
 	"overlap": {"各有内容", "each has its own"}, "extends": {"另有新内容", "adds to it"}, "in-doubt": {"存疑", "in doubt"},
 
-	index.Release: {"放行", "release"}, index.Reject: {"判为重复", "reject"}, index.Block: {"封禁", "block"}, index.Merge: {"合并", "merge"},
+	index.Release: {"放行", "release"}, index.Reject: {"判为重复", "reject"}, index.Block: {"封禁", "block"},
+	index.Merge:  {"合并", "merge"},
 	index.Exempt: {"免比对", "exempt"}, index.Aside: {"搁置", "set aside"},
 	index.MakeLead: {"设为首发", "make lead"}, index.Undo: {"撤销", "undo"},
 
-	index.FoundRight: {"拒得对", "rightly rejected"}, index.FoundWrong: {"误拒", "wrong"}, index.FoundUnsure: {"说不准", "unsure"},
+	index.FoundRight: {"拒得对", "rightly rejected"}, index.FoundWrong: {"误拒", "wrong"},
+	index.FoundUnsure: {"说不准", "unsure"},
 	index.FoundUndone: {"撤回前次结论", "taken back"},
 
 	"copies": {"只拒照抄", "copies only"}, "rewrites": {"也拒改写", "rewrites too"}, "stories": {"也拒同题少新意", "stories too"},
 
-	index.SourceLicensed: {"授权转载", "licensed"}, index.SourcePreferred: {"优先首发", "preferred original"}, index.SourceWatched: {"重点关注", "watched"},
+	index.SourceLicensed: {"授权转载", "licensed"}, index.SourcePreferred: {"优先首发", "preferred original"},
+	index.SourceWatched: {"重点关注", "watched"},
 }
 
 // name is the word for a value, or another text if there is none.
@@ -48,7 +55,8 @@ func (l locale) Rule(r index.Rule) string { return l.name(r, "") }
 
 // Rules are all rules a filter can ask for.
 func (l locale) Rules() []index.Rule {
-	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage, index.ByBlocked, index.ByEditor, index.ByPreference}
+	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage,
+		index.ByBlocked, index.ByEditor, index.ByPreference}
 }
 
 // Cause names a cause.
@@ -62,7 +70,8 @@ func (l locale) Kinds() []string { return []string{"overlap", "extends", "in-dou
 
 // DecisionKinds are the kinds of decisions a filter can ask for.
 func (l locale) DecisionKinds() []string {
-	return []string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside, index.Undo}
+	return []string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside,
+		index.Undo}
 }
 
 // Finding names the result of a review.

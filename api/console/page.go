@@ -88,7 +88,8 @@ func (p *page) choose(into *string, parameter, cookie string, values ...string) 
 		}
 		*into = v
 		if remember {
-			p.e.SetCookie(&http.Cookie{Name: cookie, Value: v, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+			p.e.SetCookie(&http.Cookie{Name: cookie, Value: v, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true,
+				SameSite: http.SameSiteLaxMode})
 		}
 	}
 }
@@ -105,7 +106,7 @@ func (p *page) Open() bool { return p.c.sessions.Open() }
 // Here is the address of the page, to which a form returns, with some parameters changed;
 // an empty value removes one.
 func (p *page) Here(pairs ...string) string {
-	return with(address(p.e.Request().URL.String(), "lang", "", "theme", ""), pairs...)
+	return returnTo(address(p.e.Request().URL.String(), "lang", "", "theme", ""), pairs...)
 }
 
 // ItemURL is the page of an item.
@@ -160,7 +161,8 @@ func (p *page) moment(field, form string) (at time.Time) {
 	}
 	at, err := time.ParseInLocation(form, given, location)
 	if err != nil {
-		p.wrong(field, p.T("请填时间，如 ", "Give a time, as ")+time.Date(2025, 6, 11, 9, 0, 0, 0, location).Format(form)+p.T("。", "."))
+		example := time.Date(2025, 6, 11, 9, 0, 0, 0, location).Format(form)
+		p.wrong(field, p.T("请填时间，如 ", "Give a time, as ")+example+p.T("。", "."))
 	}
 	return at
 }
@@ -174,7 +176,8 @@ func (p *page) wrong(field, sentence string) {
 }
 
 // policy is the content security policy: the console's own files and no others.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // write renders a whole page before it sends the first byte.
 func (p *page) write(status int, name string) error {
@@ -244,14 +247,18 @@ func (p *page) fail(status int, sentence string) error {
 func (p *page) error(err error) error {
 	switch {
 	case errors.Is(err, index.ErrNotFound):
-		return p.fail(http.StatusNotFound, p.T("没有这个编号。它可能还没有到达，或地址有误。", "There is nothing of this number or id. It may not have arrived yet, or the address is wrong."))
+		return p.fail(http.StatusNotFound, p.T("没有这个编号。它可能还没有到达，或地址有误。",
+			"There is nothing of this number or id. It may not have arrived yet, or the address is wrong."))
 	case errors.Is(err, index.ErrQuery):
-		return p.fail(http.StatusBadRequest, p.T("请求有误，请返回检查后再试。", "The request is wrong: go back, check it and try again."))
+		return p.fail(http.StatusBadRequest, p.T("请求有误，请返回检查后再试。",
+			"The request is wrong: go back, check it and try again."))
 	case errors.Is(err, index.ErrClosed), errors.Is(err, context.Canceled):
-		return p.fail(http.StatusServiceUnavailable, p.T("服务正在停止，请稍后再试。", "The service is shutting down: try again in a moment."))
+		return p.fail(http.StatusServiceUnavailable,
+			p.T("服务正在停止，请稍后再试。", "The service is shutting down: try again in a moment."))
 	}
 	p.c.log.ErrorContext(p.e.Request().Context(), "console", "path", p.e.Request().URL.Path, "error", err)
-	return p.fail(http.StatusInternalServerError, p.T("出错了，原因已写入服务日志。", "Something went wrong here; the service's log says what."))
+	return p.fail(http.StatusInternalServerError,
+		p.T("出错了，原因已写入服务日志。", "Something went wrong here; the service's log says what."))
 }
 
 // notices reads what the last step did from the address.
@@ -269,7 +276,8 @@ func (p *page) notices(ctx context.Context) {
 	v := &notice{Done: decision(q.Get("done"))}
 	if q.Get("conflict") != "" {
 		if v.Conflict = decision(q.Get("conflict")); v.Conflict == nil {
-			v.Text = p.T("未能执行：这一条的状态已经变了，请看当前内容再决定。", "Not done: this has changed in the meantime. See how it stands now, then decide.")
+			v.Text = p.T("未能执行：这一条的状态已经变了，请看当前内容再决定。",
+				"Not done: this has changed in the meantime. See how it stands now, then decide.")
 		}
 	} else if why := q.Get("refused"); why != "" {
 		v.Text = p.T("没有勾选任何一篇，什么也没有改。", "Nothing was picked, and nothing changed.")

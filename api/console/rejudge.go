@@ -107,7 +107,8 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 	if form.Has("cancel") || r.cfg.Rejudge == nil || r.last != nil && r.last.Running {
 		return next
 	}
-	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"), Numbers: strings.TrimSpace(form.Get("numbers")), By: p.Name, At: r.cfg.Now(), Running: true}
+	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"),
+		Numbers: strings.TrimSpace(form.Get("numbers")), By: p.Name, At: r.cfg.Now(), Running: true}
 	ctx, cancel := context.WithTimeout(context.Background(), longestRejudge)
 	r.last, r.cancel = run, cancel
 	go func() {
@@ -149,10 +150,10 @@ func (r *rejudges) run(ctx context.Context, run *rejudge, work, language string)
 	}
 	cmd := must.Get(r.cfg.Rejudge(ctx, args...))
 	var out bytes.Buffer
-	said := &rejudgeProgress{all: r, run: run}
-	cmd.Stdout, cmd.Stderr = &out, said
+	progress := &rejudgeProgress{all: r, run: run}
+	cmd.Stdout, cmd.Stderr = &out, progress
 	if err := cmd.Run(); err != nil {
-		must.Do(fmt.Errorf("%w: %s", err, said.last))
+		must.Do(fmt.Errorf("%w: %s", err, progress.last))
 	}
 	must.Do(json.Unmarshal(out.Bytes(), &result))
 	result.BySource = result.BySource[:min(len(result.BySource), rejudgeShown)]

@@ -69,8 +69,8 @@ func (c finder) search(ctx context.Context, p *page) string {
 	return c.lookFor(ctx, p, p.e.QueryParam("q"))
 }
 
-// named is the page of an item or a story that a text names by its id; empty: it names none.
-func (c finder) named(ctx context.Context, p *page, trimmed, text string) (url string) {
+// pageNamedBy is the page of an item or a story that a text names by its id; empty: it names none.
+func (c finder) pageNamedBy(ctx context.Context, p *page, trimmed, text string) (url string) {
 	for _, id := range []string{trimmed, text} {
 		if len(id) > 256 {
 			continue
@@ -102,7 +102,7 @@ func (c finder) lookFor(ctx context.Context, p *page, text string) string {
 	if trimmed == "" {
 		return "search"
 	}
-	if to := c.named(ctx, p, trimmed, text); to != "" {
+	if to := c.pageNamedBy(ctx, p, trimmed, text); to != "" {
 		return p.redirect(to)
 	}
 	address := p.LinkOf(trimmed) != ""
@@ -179,7 +179,8 @@ func (c finder) passages(ctx context.Context, v *searchView, text string) {
 	words = append(words, strings.Fields(text)...)
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 	inTitle := func(b *index.Brief) bool {
-		return strings.Contains(b.Title, text) || len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(b.Title, w) })
+		return strings.Contains(b.Title, text) || len(words) > 0 &&
+			!slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(b.Title, w) })
 	}
 	slices.SortStableFunc(v.Found, func(a, b index.Brief) int {
 		switch x, y := inTitle(&a), inTitle(&b); {
@@ -197,7 +198,7 @@ func (c finder) passages(ctx context.Context, v *searchView, text string) {
 			continue
 		}
 		if body := must.Get(c.cfg.Index.Text(ctx, b.Ordinal)); body != nil {
-			shown, _ := plain(*body)
+			shown, _ := readableText(*body)
 			v.Passages[b.Ordinal] = passage(oneLine(shown), words)
 		}
 	}
@@ -255,7 +256,8 @@ func (c finder) nearest(ctx context.Context, p *page, v *searchView, text string
 }
 
 // Finder returns the console's search as a function for api.Config.Find.
-func Finder(b *browse.Model, s *segment.Segmenter) func(ctx context.Context, words string, limit int) ([]uint32, error) {
+func Finder(b *browse.Model, s *segment.Segmenter) func(
+	ctx context.Context, words string, limit int) ([]uint32, error) {
 	return finder{&Console{cfg: Config{Browse: b}, words: newCutter(s)}}.find
 }
 

@@ -29,7 +29,7 @@ func (p *page) Line(title string) string {
 func (p *page) Headline(it *index.Item) string {
 	title := p.Line(it.Title)
 	if title == "" && it.Body != nil {
-		text, _ := plain(*it.Body)
+		text, _ := readableText(*it.Body)
 		text, _, _ = strings.Cut(text, "\n")
 		title = shortened(text, 41)
 	}
@@ -41,8 +41,8 @@ func (p *page) Cited(b *index.Brief) string {
 	return cmp.Or(strings.TrimRight(p.Line(b.Title), "。."), b.ID)
 }
 
-// place is a placeholder for the other article in a sentence.
-const place = "\x00"
+// articleSlot is a placeholder for the other article in a sentence.
+const articleSlot = "\x00"
 
 func (p *page) sentence(text string, of *index.Brief, note string) sentence {
 	if note != "" {
@@ -53,7 +53,7 @@ func (p *page) sentence(text string, of *index.Brief, note string) sentence {
 	}
 	// The badge next to the sentence says this already.
 	text = strings.TrimPrefix(text, p.T("存疑：", "in doubt: "))
-	before, after, found := strings.Cut(text, place)
+	before, after, found := strings.Cut(text, articleSlot)
 	if !found {
 		of = nil
 	}
@@ -68,22 +68,23 @@ func (p *page) sentence(text string, of *index.Brief, note string) sentence {
 func (p *page) Why(e index.Event) sentence {
 	note := p.c.cfg.Index.Note(&e)
 	separator := map[bool]string{true: ": ", false: "："}[p.c.cfg.Index.Language() == index.English]
-	if by, reason, said := strings.Cut(note, separator); e.Cause == index.CauseEditor && by != "" {
-		by += p.T(" ", ": ") + p.T(did[e.Verdict][0], did[e.Verdict][1])
-		if !said {
+	if by, reason, hasReason := strings.Cut(note, separator); e.Cause == index.CauseEditor && by != "" {
+		by += p.T(" ", ": ") + p.T(editorDid[e.Verdict][0], editorDid[e.Verdict][1])
+		if !hasReason {
 			return p.sentence(by, nil, "")
 		}
 		return p.sentence(by, nil, reason)
 	}
 	of := p.Brief(e.Of)
 	if of != nil {
-		e.Of = place
+		e.Of = articleSlot
 	}
 	return p.sentence(index.Why(&e, p.Language), of, note)
 }
 
-// did is what an editor did to an item that has a verdict since.
-var did = map[index.Verdict][2]string{index.Unique: {"放行", "released it"}, index.Suspect: {"撤销了决定", "took a decision back"},
+// editorDid is what an editor did to an item that has a verdict since.
+var editorDid = map[index.Verdict][2]string{index.Unique: {"放行", "released it"},
+	index.Suspect:   {"撤销了决定", "took a decision back"},
 	index.Duplicate: {"判为重复", "rejected it"}, index.Withdrawn: {"封禁", "blocked it"}}
 
 // WhyNow is the reason of an item's present verdict. A verdict that an undo
@@ -103,10 +104,11 @@ func (p *page) WhyNow(it *index.Item) sentence {
 func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
 	name := ""
 	if of != nil {
-		name = place
+		name = articleSlot
 	}
 	if b.Rule == index.ByExact && of != nil {
-		return p.sentence(p.T("同文：与 "+place+" 或它的一份副本仅格式不同", "the same text as "+place+" or a copy of it, but for the form"), of, "")
+		return p.sentence(p.T("同文：与 "+articleSlot+" 或它的一份副本仅格式不同",
+			"the same text as "+articleSlot+" or a copy of it, but for the form"), of, "")
 	}
 	return p.sentence(b.Why(name, p.Language), of, "")
 }

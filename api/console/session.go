@@ -132,7 +132,8 @@ func (c *sessions) proxied(r *http.Request) (session, bool) {
 
 func (c *sessions) fromProxy(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && slices.ContainsFunc(c.Proxies, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap().WithZone("")) })
+	return err == nil && slices.ContainsFunc(c.Proxies,
+		func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap().WithZone("")) })
 }
 
 // maxProxyName bounds a name that a proxy gives, in bytes.
@@ -146,7 +147,8 @@ func singleHeader(h http.Header, key string) (string, bool) {
 		return "", false
 	}
 	value := strings.TrimSpace(strings.Join(values, ""))
-	ok := len(value) <= maxProxyName && utf8.ValidString(value) && !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) })
+	ok := len(value) <= maxProxyName && utf8.ValidString(value) &&
+		!strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) })
 	return value, ok
 }
 
@@ -176,8 +178,10 @@ func (c *sessions) Begin(e echo.Context, name, role, token string) session {
 		panic(err) // no field of a session can fail to encode
 	}
 	content := base64.RawURLEncoding.EncodeToString(raw)
-	cookie := &http.Cookie{Name: cookieName, Value: content + "." + base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
-		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(sessionLength)}
+	cookie := &http.Cookie{Name: cookieName, Value: content + "." +
+		base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
+		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode,
+		Expires: time.Now().Add(sessionLength)}
 	e.SetCookie(cookie)
 	// The answer to this request belongs to the new session too.
 	e.Request().AddCookie(cookie)

@@ -40,7 +40,8 @@ func (l locale) SharedBy(c *browse.Copy) string {
 // Ahead says how long before another item one was published, and whether it was not. Only
 // times of publication are compared.
 func (l locale) Ahead(a, b *index.Item) (when string, late bool) {
-	c := browse.Copy{Origin: &index.Brief{Published: a.Published, Arrived: a.Arrived}, Copier: &index.Brief{Published: b.Published, Arrived: b.Arrived}}
+	c := browse.Copy{Origin: &index.Brief{Published: a.Published, Arrived: a.Arrived},
+		Copier: &index.Brief{Published: b.Published, Arrived: b.Arrived}}
 	behind, known := c.Behind()
 	switch {
 	case !known:

@@ -52,8 +52,11 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	policy, strictness, _ := strings.Cut(form.Get("policy"), "/")
-	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Source: &index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: policy, Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService), Reason: limited(form.Get("reason"))}}))
-	return with(inside(form.Get("to")), "saved", "1")
+	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Source: &index.SourcePolicy{At: c.cfg.Now(), By: p.Name,
+		Source: form.Get("source"), Policy: policy,
+		Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService),
+		Reason:     limitedReason(form.Get("reason"))}}))
+	return returnTo(ownAddress(form.Get("to")), "saved", "1")
 }
 
 // copies lists who copied what.
@@ -81,7 +84,8 @@ type boilerplateView struct {
 
 // boilerplate lists the passages of a source that carry no weight.
 func (c *Console) boilerplate(_ context.Context, p *page) string {
-	v := &boilerplateView{Source: p.Given("source"), In: index.PassageIn, Out: index.PassageOut, Learned: index.PassageLearned}
+	v := &boilerplateView{Source: p.Given("source"), In: index.PassageIn, Out: index.PassageOut,
+		Learned: index.PassageLearned}
 	if v.Source == "" {
 		must.Do(index.ErrNotFound)
 	}
@@ -92,8 +96,10 @@ func (c *Console) boilerplate(_ context.Context, p *page) string {
 // decideBoilerplate puts a passage of a source in, takes one out, or takes that back.
 func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	passage := index.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name, Reason: limited(form.Get("reason"))}
-	_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: p.Given("source"), Passage: passage}})
+	passage := index.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name,
+		Reason: limitedReason(form.Get("reason"))}
+	_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: p.Given("source"),
+		Passage: passage}})
 	if errors.Is(err, index.ErrQuery) {
 		page := c.boilerplate(ctx, p)
 		v := p.Data.(*boilerplateView)
@@ -103,5 +109,5 @@ func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 		return ""
 	}
 	must.Do(err)
-	return with(inside(form.Get("to")), "saved", "1")
+	return returnTo(ownAddress(form.Get("to")), "saved", "1")
 }

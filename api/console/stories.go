@@ -26,7 +26,8 @@ type clustersView struct {
 }
 
 func (c *Console) clusters(ctx context.Context, p *page) string {
-	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"), Cursor: p.e.QueryParam("cursor")}
+	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"),
+		Cursor: p.e.QueryParam("cursor")}
 	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.Given("words")}
 	q.MinSize = int(p.number("size"))
 	if s := p.e.QueryParam("rule"); s != "" {
@@ -76,14 +77,17 @@ func (c *Console) cluster(ctx context.Context, p *page) string {
 // clusterCSV is all members of a story as CSV.
 func (c *Console) clusterCSV(ctx context.Context, p *page) string {
 	story := c.storyOf(ctx, p, 50_000)
-	rows := [][]string{{p.T("编号", "id"), p.T("标题", "title"), p.T("来源", "source"), p.T("网址", "url"), p.T("发布时间", "published"), p.T("到达时间", "arrived"), p.T("判定", "verdict"), p.T("依据", "rule"), p.T("相同部分", "shared")}}
+	rows := [][]string{{p.T("编号", "id"), p.T("标题", "title"), p.T("来源", "source"), p.T("网址", "url"),
+		p.T("发布时间", "published"), p.T("到达时间", "arrived"), p.T("判定", "verdict"), p.T("依据", "rule"),
+		p.T("相同部分", "shared")}}
 	for i := range story.Members {
 		m := &story.Members[i]
 		published := ""
 		if m.Published != nil {
 			published = p.Time(m.Published)
 		}
-		rows = append(rows, []string{m.ID, m.Title, m.Source, m.URL, published, p.Time(m.Arrived), p.Verdict(m.Verdict), p.Rule(m.Rule), p.Shared(m)})
+		rows = append(rows, []string{m.ID, m.Title, m.Source, m.URL, published, p.Time(m.Arrived), p.Verdict(m.Verdict),
+			p.Rule(m.Rule), p.Shared(m)})
 	}
 	return p.csv(fmt.Sprintf("jianguo-%d.csv", story.ID), rows)
 }

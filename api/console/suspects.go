@@ -36,11 +36,13 @@ func (v *suspectsView) Filtered() bool { return v.Source != "" || v.Kind != "" |
 
 // Address is that of the queue with an item of it open, with the same filters.
 func (v *suspectsView) Address(id, from string) string {
-	return address("/console/suspects", "at", id, "from", from, "source", v.Source, "kind", v.Kind, "age", v.Age, "sort", v.Sort)
+	return address("/console/suspects", "at", id, "from", from, "source", v.Source, "kind", v.Kind, "age", v.Age,
+		"sort", v.Sort)
 }
 
 func (c *Console) suspects(ctx context.Context, p *page) string {
-	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.Given("source"), Kind: p.Given("kind"), Age: p.Given("age"), Sort: p.Given("sort"), From: p.e.QueryParam("from")}
+	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.Given("source"), Kind: p.Given("kind"), Age: p.Given("age"),
+		Sort: p.Given("sort"), From: p.e.QueryParam("from")}
 	_, v.Upto = c.cfg.Index.Applied()
 	q := browse.SuspectQuery{Source: v.Source, Kind: v.Kind, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
 	ago := func(hours int) time.Time { return c.cfg.Now().Add(-time.Duration(hours) * time.Hour) }
@@ -125,7 +127,8 @@ func (c *Console) review(ctx context.Context, p *page) string {
 		at, v.At = 0, v.Rows[0].ID
 	}
 	if len(v.Rows) > 0 {
-		v.Skip = address("/console/review", "at", v.Rows[(at+1)%len(v.Rows)].ID, "drawn", v.Drawn, "day", v.Day.Format(dayForm))
+		v.Skip = address("/console/review", "at", v.Rows[(at+1)%len(v.Rows)].ID, "drawn", v.Drawn,
+			"day", v.Day.Format(dayForm))
 	}
 	if v.At != "" {
 		v.Item = c.itemView(ctx, p, v.At)
@@ -137,26 +140,28 @@ func (c *Console) review(ctx context.Context, p *page) string {
 // the rejection was wrong.
 func (c *Console) confirm(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: form.Get("drawn"), Finding: form.Get("finding"), Reason: limited(form.Get("reason"))}
-	back, next := address(inside(form.Get("to")), "at", r.Item), inside(form.Get("next"))
+	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: form.Get("drawn"),
+		Finding: form.Get("finding"), Reason: limitedReason(form.Get("reason"))}
+	back, next := address(ownAddress(form.Get("to")), "at", r.Item), ownAddress(form.Get("next"))
 	if r.Finding == index.FoundUndone {
 		// The release that came with the review is undone too.
 		next = back
 		if number, err := strconv.ParseUint(form.Get("undo"), 10, 64); err == nil {
-			_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &index.DecisionRequest{Kind: index.Undo, Undo: number, By: r.By, At: r.At}})
+			_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &index.DecisionRequest{Kind: index.Undo, Undo: number,
+				By: r.By, At: r.At}})
 			if number := c.conflict(ctx, err); number != "" {
-				return with(back, "conflict", number)
+				return returnTo(back, "conflict", number)
 			}
 		}
 	} else if by := c.changed(ctx, r.Item, form.Get("seen")); by != "" {
-		return with(back, "conflict", by)
+		return returnTo(back, "conflict", by)
 	}
 	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Review: &r}))
 	if r.Finding == index.FoundWrong {
 		form.Set("kind", index.Release)
 		return c.decide(ctx, p)
 	}
-	return with(next, "saved", r.Finding, "of", r.Item)
+	return returnTo(next, "saved", r.Finding, "of", r.Item)
 }
 
 // labelsTSV is the decisions of editors in the format of `jianguo eval`.
@@ -164,7 +169,8 @@ func (c *Console) labelsTSV(ctx context.Context, p *page) string {
 	adds := map[string]int{"same": 0, "different": 2}
 	out := bytes.NewBufferString("id_a\tid_b\tkind\tadds\tconf\tnote\n")
 	for _, l := range must.Get(c.cfg.Index.Labels(ctx)) {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%d\thigh\t%s\n", oneLine(l.A), oneLine(l.B), l.Label, adds[l.Label], oneLine(l.Reason))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%d\thigh\t%s\n", oneLine(l.A), oneLine(l.B), l.Label, adds[l.Label],
+			oneLine(l.Reason))
 	}
 	return p.download("text/tab-separated-values", "jianguo-labels.tsv", out.Bytes())
 }

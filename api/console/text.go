@@ -11,10 +11,10 @@ import (
 // maxShown bounds how much of a text a page shows and compares, in characters.
 const maxShown = 20_000
 
-// plain is a body as readers see it: the text of HTML, one paragraph a line,
+// readableText is a body as readers see it: the text of HTML, one paragraph a line,
 // without characters that could change the page around them. Cut: the text was
 // longer than maxShown.
-func plain(body string) (text string, cut bool) {
+func readableText(body string) (text string, cut bool) {
 	var b strings.Builder
 	n := 0
 	for line := range strings.Lines(segment.Plain(body)) {

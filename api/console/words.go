@@ -24,7 +24,8 @@ func newCutter(s *segment.Segmenter) *cutter {
 // compare aligns two plain texts, which may be of one form; a is the earlier one.
 func (c *cutter) compare(a, b string, form bool) *diff.Result {
 	x, y := c.segmenter.Trace(a), c.segmenter.Trace(b)
-	return diff.Compare(diff.Text{Original: a, Form: x.Form, Origin: x.Origin}, diff.Text{Original: b, Form: y.Form, Origin: y.Origin}, form)
+	return diff.Compare(diff.Text{Original: a, Form: x.Form, Origin: x.Origin},
+		diff.Text{Original: b, Form: y.Form, Origin: y.Origin}, form)
 }
 
 // IndexWords returns a function for browse.Config.Words: the words of an article's

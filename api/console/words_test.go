@@ -105,7 +105,7 @@ func TestTraditionalCopies(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &it); err != nil {
 			t.Fatal(err)
 		}
-		body, _ := plain(it.Body)
+		body, _ := readableText(it.Body)
 		texts[it.ID] = it.Title + "\n" + body
 	}
 	for _, id := range []string{"spoonbill", "taxi", "noodle", "chess"} {
@@ -127,11 +127,11 @@ func TestPlain(t *testing.T) {
 		"\u202e倒\u200b写\r\n\r\n  下一行": "倒写\n下一行",
 		"<style>p{}</style>文<br>字":    "文\n字",
 	} {
-		if got, cut := plain(in); got != want || cut {
-			t.Errorf("plain(%q) = %q, %v; want %q", in, got, cut, want)
+		if got, cut := readableText(in); got != want || cut {
+			t.Errorf("readableText(%q) = %q, %v; want %q", in, got, cut, want)
 		}
 	}
-	long, cut := plain(strings.Repeat("字", maxShown+5))
+	long, cut := readableText(strings.Repeat("字", maxShown+5))
 	if utf8.RuneCountInString(long) != maxShown || !cut {
 		t.Errorf("%d characters are shown, cut %v", utf8.RuneCountInString(long), cut)
 	}

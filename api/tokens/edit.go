@@ -37,7 +37,8 @@ func Add(file, name, role string) (token string, err error) {
 	token = prefix + id + "_" + rand.Text()
 	sum := argon2.IDKey([]byte(token), salt, hashTime, hashMemory, hashThreads, hashBytes)
 	encode := base64.RawStdEncoding.EncodeToString
-	line := fmt.Sprintf("%s %s %s $argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", name, role, id, argon2.Version, hashMemory, hashTime, hashThreads, encode(salt), encode(sum))
+	line := fmt.Sprintf("%s %s %s $argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", name, role, id, argon2.Version, hashMemory,
+		hashTime, hashThreads, encode(salt), encode(sum))
 	return token, edit(file, func(lines []string) ([]string, error) { return append(lines, line), nil })
 }
 

@@ -36,8 +36,10 @@ func parseHash(text string) (*hash, error) {
 	if n, err := fmt.Sscanf(part[3], "m=%d,t=%d,p=%d", &h.memory, &h.time, &h.threads); n != 3 || err != nil {
 		return nil, malformed
 	}
-	if h.time < 1 || h.time > maxTime || h.threads < 1 || h.threads > maxThreads || h.memory < 8*uint32(h.threads) || h.memory > maxMemory {
-		return nil, fmt.Errorf("wants m=%d,t=%d,p=%d: at most m=%d,t=%d,p=%d are taken", h.memory, h.time, h.threads, maxMemory, maxTime, maxThreads)
+	if h.time < 1 || h.time > maxTime || h.threads < 1 || h.threads > maxThreads || h.memory < 8*uint32(h.threads) ||
+		h.memory > maxMemory {
+		return nil, fmt.Errorf("wants m=%d,t=%d,p=%d: at most m=%d,t=%d,p=%d are taken", h.memory, h.time, h.threads,
+			maxMemory, maxTime, maxThreads)
 	}
 	var saltErr, sumErr error
 	h.salt, saltErr = base64.RawStdEncoding.DecodeString(part[4])
@@ -50,5 +52,6 @@ func parseHash(text string) (*hash, error) {
 
 // isOf reports whether it is the hash of a secret.
 func (h *hash) isOf(secret string) bool {
-	return subtle.ConstantTimeCompare(h.sum, argon2.IDKey([]byte(secret), h.salt, h.time, h.memory, h.threads, uint32(len(h.sum)))) == 1
+	return subtle.ConstantTimeCompare(h.sum, argon2.IDKey([]byte(secret), h.salt, h.time, h.memory, h.threads,
+		uint32(len(h.sum)))) == 1
 }

@@ -48,7 +48,8 @@ const (
 )
 
 // Roles are what the words of a file stand for.
-var Roles = map[string]bus.Role{"platform": bus.Platform, "recall": bus.Recall, "editor": bus.Editor, "operator": bus.Operator}
+var Roles = map[string]bus.Role{"platform": bus.Platform, "recall": bus.Recall, "editor": bus.Editor,
+	"operator": bus.Operator}
 
 // Token is a line of the file.
 type Token struct {
@@ -64,7 +65,8 @@ type Token struct {
 // Spend takes a request from the token's rate.
 func (t *Token) Spend() error {
 	if t.spend != nil && !t.spend.Allow() {
-		return &LimitError{Why: fmt.Sprintf("the token of %q makes more than %v requests a second, which is its bound", t.Name, float64(t.spend.Limit())), After: time.Second}
+		return &LimitError{Why: fmt.Sprintf("the token of %q makes more than %v requests a second, which is its bound",
+			t.Name, float64(t.spend.Limit())), After: time.Second}
 	}
 	return nil
 }
@@ -105,7 +107,8 @@ type lines struct {
 // Open reads a file of tokens. perSecond bounds the requests that each may make over HTTP;
 // 0: no bound.
 func Open(file string, perSecond float64) (*Set, error) {
-	s := &Set{file: file, rate: perSecond, hashing: make(chan struct{}, hashesAtOnce), failures: map[netip.Addr]*rate.Limiter{}}
+	s := &Set{file: file, rate: perSecond, hashing: make(chan struct{}, hashesAtOnce),
+		failures: map[netip.Addr]*rate.Limiter{}}
 	_, _ = rand.Read(s.key[:]) // does not fail
 	s.lines.Store(&lines{})
 	_, err := s.Reload()
@@ -196,8 +199,11 @@ func (s *Set) parseLine(l *lines, f []string) error {
 		}
 	}
 	// A client reads the replies to all whose inboxes have its prefix.
-	if i := slices.IndexFunc(l.list, func(o *Token) bool { return o.Name != t.Name && bus.InboxOf(o.Name) == bus.InboxOf(t.Name) }); i >= 0 {
-		return fmt.Errorf("the names %q and %q have one inbox on the bus, %s: rename one", l.list[i].Name, t.Name, bus.InboxOf(t.Name))
+	if i := slices.IndexFunc(l.list, func(o *Token) bool {
+		return o.Name != t.Name && bus.InboxOf(o.Name) == bus.InboxOf(t.Name)
+	}); i >= 0 {
+		return fmt.Errorf("the names %q and %q have one inbox on the bus, %s: rename one", l.list[i].Name, t.Name,
+			bus.InboxOf(t.Name))
 	}
 	l.list = append(l.list, t)
 	return nil

@@ -3,7 +3,8 @@
 // same alignment.
 //
 // Whatever lies between the words of the normal form (punctuation, spaces, invisible characters, page residue) is
-// never a difference; words among it are page residue. Compare covers each text with Spans: together they are the text, byte for byte.
+// never a difference; words among it are page residue. Compare covers each text with Spans: together they are the
+// text, byte for byte.
 package diff
 
 import (
