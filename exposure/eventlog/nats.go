@@ -167,11 +167,6 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		defer close(watched)
 		cancel(l.watch(ctx, streams.Identity(info)))
 	}()
-	warn := func(_ jetstream.ConsumeContext, err error) {
-		if ctx.Err() == nil {
-			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
-		}
-	}
 	last := after
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
 		if ctx.Err() != nil {
@@ -194,7 +189,7 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		if err := fn(e); err != nil {
 			cancel(err)
 		}
-	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(streams.Heartbeat), jetstream.ConsumeErrHandler(warn))
+	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(streams.Heartbeat), l.warnings(ctx))
 	if err != nil {
 		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
 	}
@@ -204,6 +199,15 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		return nil
 	}
 	return err
+}
+
+// warnings logs what a consumer recovers from.
+func (l *NATS) warnings(ctx context.Context) jetstream.PullConsumeOpt {
+	return jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+		if ctx.Err() == nil {
+			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
+		}
+	})
 }
 
 // remove ends a consumer and removes it from the bus, where it expires otherwise.
