@@ -234,7 +234,7 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 // postings are what a version is posted under; during a reindex, by two forms.
 func (b *batch) postings(v *version) []resident.Posting {
 	p := must.Get(resident.DecodePosting(v.ordinal, v.form.Fingerprint, v.form.Sketch))
-	return append(b.x.second.Of(b.ctx, v.ordinal), p)
+	return append(must.Get(b.x.second.Of(b.ctx, v.ordinal)), p)
 }
 
 // emit appends one event and returns it in its published form.

@@ -26,7 +26,7 @@ func (x loader) load(ctx context.Context) {
 	x.loadMeta(ctx)
 	x.loadStamps(ctx)
 	x.sources = maps.Collect(sqlite.Pairs[string, int64](ctx, x.reader, `SELECT name, number FROM sources`))
-	x.boilerplate.Load(ctx, x.reader)
+	must.Do(x.boilerplate.Load(ctx, x.reader))
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
 	x.loadItems(ctx)
@@ -72,12 +72,12 @@ func (x loader) loadStamps(ctx context.Context) {
 func (x loader) openSources(ctx context.Context) {
 	x.policies = &sources.Table{
 		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
-		Transact: func(ctx context.Context, f func(conn *sql.Conn)) error {
-			return x.transaction(ctx, func() { f(x.w) })
+		Transact: func(ctx context.Context, f func(conn *sql.Conn) error) error {
+			return x.transaction(ctx, func() { must.Do(f(x.w)) })
 		},
 		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
 	}
-	x.policies.Open(ctx)
+	must.Do(x.policies.Open(ctx))
 }
 
 func (x loader) loadClusters(ctx context.Context) {

@@ -80,16 +80,16 @@ func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *Reindex
 	}
 	var made *reindex.Run
 	x.locked(func() {
-		made = reindex.Begin(ctx, db, x.cfg, must.Get(x.stamp(ctx, x.cfg.Recipe)))
+		made = must.Get(reindex.Begin(ctx, db, x.cfg, must.Get(x.stamp(ctx, x.cfg.Recipe))))
 		x.second = &reindex.Second{DB: x.reader, Rows: x.tables.Rows, Put: x.tables.Exacts.Put, Matcher: x.matcher,
 			Force: x.forms.Load().overlay}
 	})
 	defer x.settle(ctx, made)
 	for range 2 { // the second time for what has arrived meanwhile
-		made.Fill(ctx)
+		must.Do(made.Fill(ctx))
 		x.repeat(ctx, func() bool {
 			x.second.Other = made.Next()
-			return x.second.Post(ctx)
+			return must.Get(x.second.Post(ctx))
 		})
 	}
 	x.locked(func() { x.change(context.WithoutCancel(ctx), made, switched) })
@@ -115,27 +115,27 @@ func (x renewing) repeat(ctx context.Context, f func() (more bool)) {
 
 // change puts the new recipe in force. Guarded by Index.write.
 func (x renewing) change(ctx context.Context, made *reindex.Run, switched func()) {
-	made.Fill(ctx) // what has arrived in the last moments
+	must.Do(made.Fill(ctx)) // what has arrived in the last moments
 	next := &forms{overlay: made.Next(), recipe: x.cfg.Recipe, stamp: x.stamps["recipe"+x.cfg.Recipe]}
-	for x.second.Other = next.overlay; x.second.Post(ctx); {
+	for x.second.Other = next.overlay; must.Get(x.second.Post(ctx)); {
 	}
 	compared := next.overlay.Compared()
 	next.readers.Reader = match.Reader{DB: x.judges, Compared: compared}
-	made.Switch(ctx)
+	must.Do(made.Switch(ctx))
 	switched()
 	x.forms.Store(next)
 	x.matcher.CompareBy(compared)
 	x.judging.Compared = compared
-	x.second.Switch(ctx)
+	must.Do(x.second.Switch(ctx))
 }
 
 // settle ends a reindex: the second postings are removed, and the forms that are not in
 // force.
 func (x renewing) settle(ctx context.Context, made *reindex.Run) {
 	err := must.Catch(func() {
-		x.repeat(x.ending, func() bool { return x.second.Unpost(context.WithoutCancel(ctx)) })
+		x.repeat(x.ending, func() bool { return must.Get(x.second.Unpost(context.WithoutCancel(ctx))) })
 		x.locked(func() { x.second = nil })
-		made.Clean(x.ending)
+		must.Do(made.Clean(x.ending))
 		must.Do(snapshots{x.catalogue}.Snapshot(x.ending))
 	})
 	if err != nil && x.ending.Err() == nil {

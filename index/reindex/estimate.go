@@ -85,7 +85,7 @@ func sample(ctx context.Context, db *sql.DB, cfg *Config) *Estimate {
 		if e.Left <= sampleRuns*sampleLength {
 			length = int(e.Left*(run+1)/sampleRuns - from)
 		}
-		batch := cfg.Read(ctx, db, goal, after+uint32(from), length)
+		batch := must.Get(cfg.Read(ctx, db, goal, after+uint32(from), length))
 		for i := range batch {
 			k := &batch[i]
 			if counts.Count(k, goal); k.Changed && k.Failed == nil {

@@ -17,6 +17,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -59,7 +60,7 @@ type Report struct {
 // Run makes forms of the versions whose text was kept, and puts them in force. Nothing else
 // changes: what was judged, decided and published stays. Versions without a kept text keep
 // their form. A Run that was interrupted is continued by the next one, unless that is of
-// another recipe. Package must ends its methods.
+// another recipe.
 type Run struct {
 	cfg    Config
 	db     *sql.DB // one connection
@@ -72,21 +73,28 @@ type Run struct {
 
 // Begin finds out where to continue, and removes rows that nothing uses. goal is the number of
 // the recipe; db is the catalogue, with one connection.
-func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) *Run {
+func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) (*Run, error) {
 	cfg.defaults()
-	r := &Run{cfg: cfg, db: db, goal: goal, start: time.Now(),
-		force: must.Get(Stored(ctx, db, InForce)), made: must.Get(Stored(ctx, db, Underway))}
+	r := &Run{cfg: cfg, db: db, goal: goal, start: time.Now()}
+	var err error
+	if r.force, err = Stored(ctx, db, InForce); err != nil {
+		return nil, err
+	}
+	if r.made, err = Stored(ctx, db, Underway); err != nil {
+		return nil, err
+	}
 	if r.made.Recipe == goal {
 		r.report.Resumed = r.made.Through
-	} else {
-		// The mark is removed before the rows: a part of them must not look complete.
-		must.Get(db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
-		if r.made = (Overlay{Recipe: goal}); r.force.Recipe == goal {
-			r.made = r.force // versions newer than it may be of another recipe
-		}
+		return r, r.Clean(ctx)
 	}
-	r.Clean(ctx)
-	return r
+	// The mark is removed before the rows: a part of them must not look complete.
+	if _, err := db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway); err != nil {
+		return nil, err
+	}
+	if r.made = (Overlay{Recipe: goal}); r.force.Recipe == goal {
+		r.made = r.force // versions newer than it may be of another recipe
+	}
+	return r, r.Clean(ctx)
 }
 
 // Report returns what has been done.
@@ -111,17 +119,22 @@ func (c *Config) defaults() {
 const cleanStep = 20_000
 
 // Clean removes the rows of recipes that are neither in force nor being made.
-func (r *Run) Clean(ctx context.Context) {
+func (r *Run) Clean(ctx context.Context) error {
 	in := func(recipe int64) (from, to int64) { return recipe << 32, recipe<<32 | 0xffffffff }
 	f1, t1 := in(r.force.Recipe)
 	f2, t2 := in(r.made.Recipe)
 	for {
-		done := must.Get(r.db.ExecContext(ctx, `DELETE FROM overlay WHERE place IN (SELECT place FROM overlay
-			WHERE place NOT BETWEEN ? AND ? AND place NOT BETWEEN ? AND ? LIMIT ?)`, f1, t1, f2, t2, cleanStep))
-		if must.Get(done.RowsAffected()) == 0 {
-			return
+		done, err := r.db.ExecContext(ctx, `DELETE FROM overlay WHERE place IN (SELECT place FROM overlay
+			WHERE place NOT BETWEEN ? AND ? AND place NOT BETWEEN ? AND ? LIMIT ?)`, f1, t1, f2, t2, cleanStep)
+		if err != nil {
+			return err
 		}
-		must.Do(r.cfg.Fail("clean"))
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		if err := r.cfg.Fail("clean"); err != nil {
+			return err
+		}
 	}
 }
 
@@ -147,17 +160,25 @@ const keptQuery = `SELECT i.ordinal, i.recipe, i.title, i.published_at, i.exact,
 	FROM items i LEFT JOIN texts t ON t.ordinal = i.ordinal AND i.recipe != ?
 	WHERE i.ordinal > ? ORDER BY i.ordinal LIMIT ?`
 
-// Read reads up to limit versions after an ordinal, and makes their forms. Package must ends it.
-func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32, limit int) (batch []Kept) {
+// errFull ends the reading of a batch.
+var errFull = errors.New("the batch is full")
+
+// Read reads up to limit versions after an ordinal, and makes their forms.
+func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32, limit int) ([]Kept, error) {
+	var batch []Kept
 	size := 0
-	for rows := range sqlite.Rows(ctx, db, keptQuery, goal, after, limit) {
+	err := sqlite.Each(ctx, db, keptQuery, func(rows *sql.Rows) error {
 		var k Kept
-		must.Do(rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint,
-			&k.own.Sketch, &k.packed))
+		err := rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint,
+			&k.own.Sketch, &k.packed)
 		batch = append(batch, k)
-		if size += len(k.packed); size > batchBytes {
-			break
+		if size += len(k.packed); err == nil && size > batchBytes {
+			return errFull
 		}
+		return err
+	}, goal, after, limit)
+	if err != nil && !errors.Is(err, errFull) {
+		return nil, err
 	}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -170,8 +191,7 @@ func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32,
 		}
 	}
 	_ = g.Wait() // no error: each is with its text
-	must.Do(ctx.Err())
-	return batch
+	return batch, ctx.Err()
 }
 
 // analyze makes the form of a text. One that cannot be analysed must not stop the
@@ -220,24 +240,26 @@ func (o *Overlay) Count(k *Kept, goal int64) {
 }
 
 // Fill makes the forms of all versions that have none yet.
-func (r *Run) Fill(ctx context.Context) {
+func (r *Run) Fill(ctx context.Context) error {
 	var last int64
-	must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&last))
-	for {
-		batch := r.cfg.Read(ctx, r.db, r.goal, r.made.Through, r.cfg.Batch)
-		if len(batch) == 0 {
-			return
+	err := r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&last)
+	for err == nil {
+		var batch []Kept
+		batch, err = r.cfg.Read(ctx, r.db, r.goal, r.made.Through, r.cfg.Batch)
+		if err != nil || len(batch) == 0 {
+			return err
 		}
-		r.write(ctx, batch)
+		err = r.write(ctx, batch)
 		r.report.Looked += int64(len(batch))
 		r.cfg.Progress(int64(r.made.Through), max(last, int64(r.made.Through)))
 	}
+	return err
 }
 
 // write adds a batch's rows, and says so, in one transaction.
-func (r *Run) write(ctx context.Context, batch []Kept) {
+func (r *Run) write(ctx context.Context, batch []Kept) error {
 	next := r.made
-	r.transaction(ctx, func(tx *sql.Tx) {
+	err := r.transaction(ctx, func(tx *sql.Tx) {
 		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch)
 			VALUES (?, ?, ?, ?)`))
 		defer insert.Close()
@@ -257,7 +279,10 @@ func (r *Run) write(ctx context.Context, batch []Kept) {
 		}
 		store(ctx, tx, Underway, next)
 	})
-	r.made = next
+	if err == nil {
+		r.made = next
+	}
+	return err
 }
 
 // Next returns the overlay that Switch puts in force.
@@ -269,16 +294,19 @@ func (r *Run) Next() Overlay {
 }
 
 // Switch puts Next in force, by one transaction.
-func (r *Run) Switch(ctx context.Context) {
+func (r *Run) Switch(ctx context.Context) error {
 	next := r.Next()
-	r.transaction(ctx, func(tx *sql.Tx) {
+	err := r.transaction(ctx, func(tx *sql.Tx) {
 		must.Get(tx.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
 		if next != r.force {
 			store(ctx, tx, InForce, next)
 		}
 	})
-	r.report.Switched = next != r.force
-	r.force, r.made = next, next
+	if err == nil {
+		r.report.Switched = next != r.force
+		r.force, r.made = next, next
+	}
+	return err
 }
 
 func store(ctx context.Context, tx *sql.Tx, key string, o Overlay) {
@@ -287,10 +315,18 @@ func store(ctx context.Context, tx *sql.Tx, key string, o Overlay) {
 		key, string(must.Get(json.Marshal(o)))))
 }
 
-func (r *Run) transaction(ctx context.Context, f func(*sql.Tx)) {
-	tx := must.Get(r.db.BeginTx(ctx, nil))
+// transaction runs f, which package must ends.
+func (r *Run) transaction(ctx context.Context, f func(*sql.Tx)) error {
+	tx, err := r.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
-	f(tx)
-	must.Do(r.cfg.Fail("commit"))
-	must.Do(tx.Commit())
+	if err := must.Catch(func() { f(tx) }); err != nil {
+		return err
+	}
+	if err := r.cfg.Fail("commit"); err != nil {
+		return err
+	}
+	return tx.Commit()
 }

@@ -13,8 +13,7 @@ import (
 )
 
 // Second posts versions by the forms of another overlay, in addition to those in force, so
-// that articles of either recipe meet them. All methods need the writers' lock of the index,
-// and package must ends them.
+// that articles of either recipe meet them. All methods need the writers' lock of the index.
 type Second struct {
 	DB      *sql.DB // read-only connections
 	Rows    *resident.Rows
@@ -85,7 +84,11 @@ func (s *Second) posted(ordinal uint32) bool {
 }
 
 // Post posts the next versions, and reports whether there are more.
-func (s *Second) Post(ctx context.Context) (more bool) {
+func (s *Second) Post(ctx context.Context) (more bool, err error) {
+	return must.Try(func() bool { return s.post(ctx) })
+}
+
+func (s *Second) post(ctx context.Context) (more bool) {
 	versions, last := s.next(ctx, s.to, s.Other.Through)
 	for _, v := range versions {
 		if v.other.Exact != nil {
@@ -106,22 +109,28 @@ func (s *Second) Post(ctx context.Context) (more bool) {
 
 // Of returns what a version is posted under in addition to its form in force. A nil Second has
 // nothing.
-func (s *Second) Of(ctx context.Context, ordinal uint32) []resident.Posting {
+func (s *Second) Of(ctx context.Context, ordinal uint32) (postings []resident.Posting, err error) {
 	if s == nil || ordinal <= s.from || ordinal > s.to {
-		return nil
+		return nil, nil
 	}
-	versions, _ := s.next(ctx, ordinal-1, ordinal)
-	for _, v := range versions {
-		if p, ok := v.second(); ok {
-			return []resident.Posting{p}
+	err = must.Catch(func() {
+		versions, _ := s.next(ctx, ordinal-1, ordinal)
+		for _, v := range versions {
+			if p, ok := v.second(); ok {
+				postings = append(postings, p)
+			}
 		}
-	}
-	return nil
+	})
+	return postings, err
 }
 
 // Switch makes the other forms those in force. A version that has become blank, or is blank no
 // longer, gets the state that a start derives.
-func (s *Second) Switch(ctx context.Context) {
+func (s *Second) Switch(ctx context.Context) error {
+	return must.Catch(func() { s.put(ctx) })
+}
+
+func (s *Second) put(ctx context.Context) {
 	for _, v := range s.turned {
 		before, after := v.postings()
 		if s.posted(v.ordinal) {
@@ -142,7 +151,11 @@ func (s *Second) Switch(ctx context.Context) {
 }
 
 // Unpost removes the second postings of the next versions, and reports whether there are more.
-func (s *Second) Unpost(ctx context.Context) (more bool) {
+func (s *Second) Unpost(ctx context.Context) (more bool, err error) {
+	return must.Try(func() bool { return s.unpost(ctx) })
+}
+
+func (s *Second) unpost(ctx context.Context) (more bool) {
 	versions, last := s.next(ctx, s.from, s.to)
 	for _, v := range versions {
 		if p, ok := v.second(); ok && s.posted(v.ordinal) {

@@ -3,6 +3,7 @@ package sources
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"jianguo/index/verdict"
-	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/sketch"
 )
@@ -200,19 +200,24 @@ func (s *Clauses) Row(source string) []any {
 const InsertClauses = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum)
 	VALUES (?, ?, ?, ?, ?)`
 
-// Load reads all states. Package must ends it.
-func (t *Boilerplate) Load(ctx context.Context, db sqlite.Querier) {
-	for r := range sqlite.Rows(ctx, db, `SELECT source, articles, counts, passages FROM boilerplate`) {
+// Load reads the clauses of all sources.
+func (t *Boilerplate) Load(ctx context.Context, db sqlite.Querier) error {
+	return sqlite.Each(ctx, db, `SELECT source, articles, counts, passages FROM boilerplate`, func(r *sql.Rows) error {
 		var source string
 		var counts, passages []byte
 		s := new(Clauses)
-		must.Do(r.Scan(&source, &s.articles, &counts, &passages))
+		if err := r.Scan(&source, &s.articles, &counts, &passages); err != nil {
+			return err
+		}
 		s.counts = make([]uint32, len(counts)/4)
 		_, err := binary.Decode(counts, binary.LittleEndian, s.counts)
-		must.Dof(errors.Join(err, json.Unmarshal(passages, &s.passages)), "boilerplate of source %q", source)
+		if err := errors.Join(err, json.Unmarshal(passages, &s.passages)); err != nil {
+			return fmt.Errorf("boilerplate of source %q: %w", source, err)
+		}
 		for i := range s.passages {
 			s.passages[i].hash = sketch.HashClause(s.passages[i].Text)
 		}
 		t.Set(source, s.collect())
-	}
+		return nil
+	})
 }

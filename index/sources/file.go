@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"jianguo/internal/disk"
-	"jianguo/internal/must"
 )
 
 // FileName is the file of the sources' policies inside the data
@@ -44,25 +43,33 @@ const fileHead = `# 来源的策略，每行一条：策略、来源名称。没
 // editedBy is the editor of changes that were read from the file.
 const editedBy = FileName
 
-// Open puts the policies of the catalogue in force, applies edits of the file, and
-// updates the file. Package must ends it.
-func (t *Table) Open(ctx context.Context) {
+// Open puts the policies of the catalogue in force, applies edits of the file, and updates the file.
+func (t *Table) Open(ctx context.Context) error {
+	now, err := t.At(ctx, -1)
+	if err != nil {
+		return err
+	}
 	force := map[string]string{}
-	for source, p := range must.Get(t.At(ctx, -1)) {
+	for source, p := range now {
 		force[source] = p.Stored()
 	}
 	t.inForce.Store(&force)
 	raw, err := os.ReadFile(filepath.Join(t.Dir, FileName))
-	if errors.Is(err, fs.ErrNotExist) {
-		if len(force) > 0 {
-			must.Do(t.WriteFile(ctx))
-		}
-		return
+	if errors.Is(err, fs.ErrNotExist) && len(force) == 0 {
+		return nil
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return t.WriteFile(ctx)
+	} else if err != nil {
+		return err
 	}
-	must.Do(err)
 	listed, change, err := Parse(string(raw))
-	must.Dof(err, FileName)
-	then := must.Get(t.At(ctx, change))
+	if err != nil {
+		return fmt.Errorf("%s: %w", FileName, err)
+	}
+	then, err := t.At(ctx, change)
+	if err != nil {
+		return err
+	}
 	var edits []Policy
 	edit := func(source, policy string) {
 		treatment, strictness := Parts(policy)
@@ -82,9 +89,11 @@ func (t *Table) Open(ctx context.Context) {
 	slices.SortFunc(edits, func(a, b Policy) int { return strings.Compare(a.Source, b.Source) })
 	if len(edits) > 0 {
 		t.Log.InfoContext(ctx, "policies of sources were edited", "file", FileName, "changes", len(edits))
-		must.Dof(t.Set(ctx, edits), FileName)
+		if err := t.Set(ctx, edits); err != nil {
+			return fmt.Errorf("%s: %w", FileName, err)
+		}
 	}
-	must.Do(t.WriteFile(ctx))
+	return t.WriteFile(ctx)
 }
 
 // Parse reads a sources file: policies by source, and the change it was

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"jianguo/index/verdict"
-	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
@@ -61,8 +60,8 @@ type Table struct {
 	DB  *sql.DB // read-only connections to the catalogue
 	Dir string  // the data directory
 	Log *slog.Logger
-	// Transact runs f, which package must ends, in a transaction of the catalogue's one writer.
-	Transact func(ctx context.Context, f func(conn *sql.Conn)) error
+	// Transact runs f in a transaction of the catalogue's one writer, which is rolled back if f returns an error.
+	Transact func(ctx context.Context, f func(conn *sql.Conn) error) error
 	// Applied returns the applied sequence of the last message.
 	Applied func() uint64
 
@@ -146,20 +145,26 @@ func check(source, policy string) error {
 // skips a change to the policy that a source already has.
 func (t *Table) Set(ctx context.Context, changes []Policy) error {
 	applied, next := t.Applied(), maps.Clone(t.InForce())
-	err := t.Transact(ctx, func(conn *sql.Conn) {
+	err := t.Transact(ctx, func(conn *sql.Conn) error {
 		for _, p := range changes {
 			policy := p.Stored()
-			must.Do(check(p.Source, policy))
+			if err := check(p.Source, policy); err != nil {
+				return err
+			}
 			if policy == cmp.Or(next[p.Source], Normal) {
 				continue
 			}
-			must.Get(conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied)
+			_, err := conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied)
 				VALUES (?,?,?,?,?,?)`,
-				p.At.UnixMilli(), p.By, p.Source, policy, p.Reason, applied))
+				p.At.UnixMilli(), p.By, p.Source, policy, p.Reason, applied)
+			if err != nil {
+				return err
+			}
 			if next[p.Source] = policy; policy == Normal {
 				delete(next, p.Source)
 			}
 		}
+		return nil
 	})
 	if err == nil {
 		t.inForce.Store(&next)
