@@ -28,7 +28,8 @@ func Upload(ctx context.Context, conn *nats.Conn, prefix string, replicas int, d
 	if err != nil {
 		return 0, err
 	}
-	store, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: prefix + bucket, Replicas: replicas, Description: "the last backup, for jianguo restore"})
+	store, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: prefix + bucket,
+		Replicas: replicas, Description: "the last backup, for jianguo restore"})
 	if err != nil {
 		return 0, fmt.Errorf("object store %s: %w", prefix+bucket, err)
 	}

@@ -70,7 +70,8 @@ func CopyDead(ctx context.Context, from *nats.Conn, prefix, dir string) (n int, 
 	if err != nil {
 		return 0, err
 	}
-	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: StreamDead, Subjects: dead.CachedInfo().Config.Subjects, AllowMsgTTL: true}); err != nil {
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: StreamDead,
+		Subjects: dead.CachedInfo().Config.Subjects, AllowMsgTTL: true}); err != nil {
 		return 0, fmt.Errorf("dead letters: %w", err)
 	}
 	state := dead.CachedInfo().State

@@ -35,7 +35,8 @@ func (f *serveFlags) readAccess(log *slog.Logger) access {
 
 func (a *access) warnOfPlain(log *slog.Logger) {
 	if names := a.tokens.Plain(); len(names) > 0 {
-		log.Warn("the file of tokens holds tokens themselves: replace them by hashes (jianguo token add, jianguo token revoke)", "names", names)
+		log.Warn("the file of tokens holds tokens themselves: replace them by hashes (jianguo token add, jianguo "+
+			"token revoke)", "names", names)
 	}
 }
 

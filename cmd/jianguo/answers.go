@@ -90,13 +90,17 @@ func (s *service) reindex(ctx context.Context, recipe string) (*index.ReindexRep
 		return nil, err
 	}
 	if seg.Recipe() != recipe {
-		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe %s, and those of this command %s: change the files of the service, and name them here", seg.Recipe(), recipe)
+		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe "+
+			"%s, and those of this command %s: change the files of the service, and name them here",
+			seg.Recipe(), recipe)
 	}
-	report, err := s.index.Reindex(ctx, index.ReindexConfig{Dir: s.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg), Logger: s.log},
+	report, err := s.index.Reindex(ctx, index.ReindexConfig{Dir: s.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg),
+		Logger: s.log},
 		func() { s.segmenter.Become(seg) })
 	if err != nil {
 		return nil, err
 	}
-	s.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed, "items", report.Items, "seconds", report.Seconds)
+	s.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed,
+		"items", report.Items, "seconds", report.Seconds)
 	return report, nil
 }

@@ -23,7 +23,7 @@ import (
 type backupCmd struct {
 	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
 	To       string `arg:"" optional:"" help:"The directory to create; to restore it, run a service on it."`
-	Upload   bool   `help:"Put the copy into the object store of the external bus that the service uses, from where jianguo restore takes it; without a directory it is nowhere else."`
+	Upload   bool   `help:"Put the copy into the object store of the external bus, for jianguo restore."`
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
 	busAccess
 }
@@ -62,7 +62,8 @@ func (c *backupCmd) Run(co *streams) error {
 	return c.name(to)
 }
 
-// make fills a directory that has another name than To, and is marked as unfinished, and verifies it. To is then its name.
+// make fills a directory that has another name than To, and is marked as unfinished, and verifies it. To is
+// then its name.
 func (c *backupCmd) make(co *streams, fill func() error) error {
 	aside := filepath.Clean(c.To) + unfinished
 	if m, err := datadir.ReadManifest(aside); err == nil && m != nil && m.Unfinished {

@@ -10,7 +10,7 @@ import (
 
 // completionCmd completes a command line for a shell: complete -o default -C 'jianguo completion' jianguo
 type completionCmd struct {
-	Words []string `arg:"" optional:"" passthrough:"" help:"What the shell adds: the program, the word to complete, the one before it."`
+	Words []string `arg:"" optional:"" passthrough:"" help:"What the shell adds."`
 }
 
 // Run prints the commands or flags that may stand where COMP_LINE ends.

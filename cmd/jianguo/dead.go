@@ -70,7 +70,8 @@ func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 				}
 				continue
 			}
-			fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject, l.Reason)
+			fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject,
+				l.Reason)
 		}
 		return nil
 	})

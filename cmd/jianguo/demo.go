@@ -50,9 +50,10 @@ func (c *demoCmd) Run(co *streams) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	s, err := startService(co, dir, slices.DeleteFunc(c.More, func(a string) bool { return a == "--" }), func(f *serveFlags) {
-		f.Listen, f.NATSListen = c.Listen, c.NATSListen
-	})
+	s, err := startService(co, dir, slices.DeleteFunc(c.More, func(a string) bool { return a == "--" }),
+		func(f *serveFlags) {
+			f.Listen, f.NATSListen = c.Listen, c.NATSListen
+		})
 	if err != nil {
 		return err
 	}
@@ -84,14 +85,16 @@ func (c *demoCmd) Run(co *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(co.out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items, sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
+	fmt.Fprintf(co.out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items,
+		sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
 	if wrong > 0 || sum.Failed > 0 {
 		err = fmt.Errorf("%s not as data/sample/expected.jsonl says", plural(wrong+sum.Failed, "verdict"))
 	}
 	if c.Once {
 		return err
 	}
-	fmt.Fprintf(co.out, "\nopen  %s/             the stories and their copies\n      %s/openapi.yaml every request this service answers\n      %s/metrics      for Prometheus\nbus   %s\n\nCtrl-C ends the demo.\n",
+	fmt.Fprintf(co.out, "\nopen  %s/             the stories and their copies\n      %s/openapi.yaml every request "+
+		"this service answers\n      %s/metrics      for Prometheus\nbus   %s\n\nCtrl-C ends the demo.\n",
 		s.address(), s.address(), s.address(), conn.ConnectedUrlRedacted())
 	select {
 	case <-co.ctx.Done():
@@ -127,7 +130,8 @@ func showVerdicts(out io.Writer, corpus []byte, outcomes map[string]*ingest.Outc
 			wrong++
 			mark = fmt.Sprintf("  ← expected %s %s: %s", e.Verdict, e.Of, e.Why)
 		}
-		fmt.Fprintf(out, "%s%s%s%s%s\n", pad(o.Event.Verdict.String(), 11), pad(it.ID, 22), pad(strings.Join(strings.Fields(it.Title), " "), 42), o.Event.Why, mark)
+		fmt.Fprintf(out, "%s%s%s%s%s\n", pad(o.Event.Verdict.String(), 11), pad(it.ID, 22),
+			pad(strings.Join(strings.Fields(it.Title), " "), 42), o.Event.Why, mark)
 	}
 	return wrong, nil
 }

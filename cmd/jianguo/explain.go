@@ -14,13 +14,13 @@ import (
 
 type explainCmd struct {
 	A        string `arg:"" help:"An item: an id of --data, a file (JSON or plain text), or - for standard input."`
-	B        string `arg:"" help:"A second item. It is the query, unless both are ids: then the query is the one that arrived later."`
+	B        string `arg:"" help:"A second item: the query. Of two ids the later one is the query."`
 	Data     string `help:"A data directory that no service is using, to look ids up in." placeholder:"DIR"`
 	Terms    int    `help:"How many terms to show." default:"16"`
 	JSON     bool   `help:"Print one JSON document."`
 	Language string `help:"Language of the reason: ${enum}." enum:"zh,en" default:"zh"`
 
-	Rule       string `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
+	Rule       string `help:"Rules: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
 	Distance   int    `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
 	Strictness string `help:"What is rejected as a copy: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
 	segmentFlags
@@ -106,7 +106,8 @@ func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item
 	if stored.Body == nil {
 		return nil, nil, fmt.Errorf("the text of %q was not kept: there is nothing to compare", name)
 	}
-	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source, Published: stored.Published}, stored, nil
+	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source,
+		Published: stored.Published}, stored, nil
 }
 
 func readItem(co *streams, name string) (it *ingest.Item, err error) {

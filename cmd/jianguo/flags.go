@@ -42,8 +42,8 @@ type serveFlags struct {
 // everydayFlags are those of a first day, with the directory, and with strictness and suspects of policyFlags.
 type everydayFlags struct {
 	Listen     string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
-	NATSListen string `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
-	Tokens     string `help:"File of tokens (jianguo token); read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
+	NATSListen string `name:"nats-listen" help:"Address of the bus; empty: in-process." default:"127.0.0.1:4222"`
+	Tokens     string `help:"File of jianguo token; read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
 	Insecure   bool   `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 	Language   string `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
 	Durability string `help:"What an acknowledgement means: ${durability}." enum:"synced,relaxed" default:"synced"`
@@ -59,14 +59,14 @@ type accessFlags struct {
 	TLSClientCA  string   `name:"tls-client-ca" help:"${tls_client_ca}" type:"existingfile" placeholder:"FILE"`
 	EditorHeader string   `help:"Header in which a trusted proxy names the editor who is signed in." placeholder:"NAME"`
 	EditorRole   string   `name:"editor-role-header" help:"${editor_role}" placeholder:"NAME"`
-	EditorProxy  []string `help:"Address or network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
+	EditorProxy  []string `help:"Network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
 }
 
 // exposureFlags say how users' histories are kept.
 type exposureFlags struct {
 	ExposureStore string            `help:"${exposure_store}" placeholder:"redis://HOST,..."`
 	Histories     map[string]string `help:"More histories, with their policies." placeholder:"video=calendar;..."`
-	Scenes        map[string]string `help:"Which history a scene goes into; else the default one." placeholder:"SCENE=HISTORY;..."`
+	Scenes        map[string]string `help:"Which history a scene goes into." placeholder:"SCENE=HISTORY;..."`
 	TimeZone      string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
 	FailClosed    bool              `help:"A filter that cannot be computed answers with no items instead of all."`
 	legacyFlags
@@ -77,14 +77,14 @@ type tuningFlags struct {
 	ExposureCache int64         `help:"Memory for the histories of active users, in MiB." default:"256"`
 	ExposureFlush time.Duration `help:"${exposure_flush}" default:"10s"`
 	SnapshotEvery int64         `help:"${snapshot_every}" default:"200000"`
-	Backlog       int64         `help:"Items that may wait for verdicts, in MiB; then publishers get an error." default:"4096"`
+	Backlog       int64         `help:"Items that may wait, in MiB; then publishers get an error." default:"4096"`
 	DiskReserve   uint64        `help:"Refuse writes while the disk has less than this free, in MiB." default:"256"`
 	Connections   int           `help:"${connections}" default:"4096"`
 }
 
 // externalBus are the flags of a bus that this process does not run.
 type externalBus struct {
-	NATS string `name:"nats" help:"Use this bus, not the embedded one; servers of a cluster with commas between." placeholder:"URL"`
+	NATS string `name:"nats" help:"Use this bus; servers of a cluster with commas between." placeholder:"URL"`
 	busTrust
 	StreamPrefix  string `help:"${stream_prefix}" placeholder:"PREFIX"`
 	Replicas      int    `help:"Servers that hold each message, 1 to 5; 0: three of a cluster, else one." default:"0"`
@@ -96,7 +96,7 @@ type legacyFlags struct {
 	LegacyRedis   string        `help:"${legacy_redis}" placeholder:"URL"`
 	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}"`
 	LegacyTimeout time.Duration `help:"How long a filter waits for it." default:"5ms"`
-	Shadow        bool          `help:"Let the old store alone answer filters, import its users, and count the differences."`
+	Shadow        bool          `help:"Let the old store alone answer filters, and count the differences."`
 }
 
 // flagTexts are what does not fit into a tag.
@@ -106,14 +106,14 @@ var flagTexts = kong.Vars{
 	"tls_cert":        "Certificate of HTTP and of the embedded bus, in PEM; read again at SIGHUP.",
 	"tls_client_ca":   "Let clients of other machines in only with a certificate of this authority.",
 	"editor_role":     "Header in which it says their role, editor or operator; without it they are editors.",
-	"exposure_store":  "Keep users' histories in this Redis or Redis Cluster, for all services on the bus of --nats together.",
+	"exposure_store":  "Keep users' histories in this Redis or Redis Cluster, for all services on the bus.",
 	"exposure_flush":  "How long exposures may stay in memory before they are written; the bus keeps them until then.",
 	"snapshot_every": "Least number of events between two snapshots of the resident index; " +
 		"never less than an eighth of all events.",
-	"connections": "HTTP connections at once, half of them from one address at most, and as many of the embedded bus; " +
-		"fewer where the limit of open files is low.",
-	"stream_prefix": "Begins the names of the streams, where another application uses ITEMS, VERDICTS, DEAD or EXPOSURES. " +
-		"Subjects stay the same.",
+	"connections": "HTTP connections at once, half of them from one address at most, and as many of the " +
+		"embedded bus; fewer where the limit of open files is low.",
+	"stream_prefix": "Begins the names of the streams, where another application uses ITEMS, VERDICTS, DEAD or " +
+		"EXPOSURES. Subjects stay the same.",
 	"legacy_redis": "Also ask this Redis about users who are not imported yet, and import them: " +
 		"redis://[user:password@]host:port/db.",
 	"strictness": "copies: nearly all of it is in the earlier text; rewrites: also the same in other words; " +

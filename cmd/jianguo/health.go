@@ -23,7 +23,8 @@ func (c *healthCmd) Run(co *streams) error {
 	}
 	path := map[bool]string{false: "/healthz", true: "/readyz"}[c.Ready]
 	// The file LOCK names the address, and no secret is sent: any certificate will do.
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	client := &http.Client{Timeout: 10 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	res, err := client.Get(holder.HTTP + path)
 	if err != nil {
 		return fmt.Errorf("the service does not answer: %w", err)

@@ -60,7 +60,9 @@ func (f *serveFlags) log(s *service) eventlog.Config {
 		witness = s.clock.Witness
 	}
 	return eventlog.Config{Kinds: f.kinds(s), Witness: witness, Plan: s.plan(),
-		Create:    embedded.Create,
-		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
+		Create: embedded.Create,
+		Synced: func(ctx context.Context, seq uint64) error {
+			return embedded.Synced(ctx, eventlog.StreamName, seq)
+		},
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
 }

@@ -16,15 +16,15 @@ type importCmd struct {
 	Server string  `help:"The running service, as http://127.0.0.1:8080." placeholder:"URL" xor:"where"`
 	Data   string  `help:"The data directory of a running service on this machine." placeholder:"DIR" xor:"where"`
 	Token  string  `help:"A token of the role recall, if the service has tokens." placeholder:"TOKEN"`
-	Redis  string  `help:"Import from this Redis or Redis Cluster, which is only read: redis://[USER:PASSWORD@]HOST:PORT[/DB]; more nodes as ?addr=HOST:PORT." required:"" placeholder:"URL"`
+	Redis  string  `help:"Import from this: redis://HOST:PORT[/DB][?addr=HOST:PORT]." required:"" placeholder:"URL"`
 	Key    string  `help:"The key of a user." default:"seen:{user}"`
-	Type   string  `help:"What each key is: ${enum}; auto: each key is asked for its type." enum:"auto,zset,set,list" default:"auto"`
-	Score  string  `help:"What a score of a ZSET is: ${enum}; none: no time; auto: recognised by its size." enum:"auto,seconds,milliseconds,none" default:"auto"`
-	Oldest bool    `name:"oldest-first" help:"Lists have their oldest item first; without it the newest, as LPUSH keeps them."`
-	Kind   string  `help:"What the items are: seen, delivered, or a kind that the service's policy file lists." default:"seen"`
+	Type   string  `help:"What each key is: ${enum}; auto: it is asked." enum:"auto,zset,set,list" default:"auto"`
+	Score  string  `help:"What a score of a ZSET is: ${enum}." enum:"auto,seconds,milliseconds,none" default:"auto"`
+	Oldest bool    `name:"oldest-first" help:"Lists have their oldest item first, not the newest, as with LPUSH."`
+	Kind   string  `help:"What the items are: seen, delivered, or a kind of the policy file." default:"seen"`
 	Scene  string  `help:"The scene of the exposures." placeholder:"NAME"`
 	Rate   float64 `help:"Exposures a second, at most; 0: no limit."`
-	Resume string  `help:"Keep the position in this file: an import that was interrupted continues there." placeholder:"FILE"`
+	Resume string  `help:"Keep the position in this file, to continue there." placeholder:"FILE"`
 	JSON   bool    `help:"Print the summary as JSON."`
 }
 
@@ -34,8 +34,10 @@ func (c *importCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	source := &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest, Kind: exposure.EventKind(c.Kind), Newest: wire.MaxItems}
-	sum, err := importer.Run(co.ctx, importer.Config{Source: source, Client: &importer.Client{URL: url, Token: c.Token}, Scene: c.Scene,
+	source := &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest,
+		Kind: exposure.EventKind(c.Kind), Newest: wire.MaxItems}
+	sum, err := importer.Run(co.ctx, importer.Config{Source: source, Client: &importer.Client{URL: url, Token: c.Token},
+		Scene:  c.Scene,
 		Resume: c.Resume, Rate: c.Rate, Progress: co.progress.Rate("importing keys"), Logger: co.log})
 	if err != nil {
 		if c.Resume != "" {
@@ -60,7 +62,8 @@ func (c *importCmd) server() (string, error) {
 		return inUse.Holder.HTTP, nil
 	}
 	if err == nil {
-		err = errors.Join(fmt.Errorf("no service runs on %s: start it, so that the exposures are kept by its policy", c.Data), lock.Close())
+		err = errors.Join(fmt.Errorf("no service runs on %s: start it, so that the exposures are kept by its policy",
+			c.Data), lock.Close())
 	}
 	return "", err
 }
@@ -69,8 +72,9 @@ func (c *importCmd) print(co *streams, s importer.Summary) error {
 	if c.JSON {
 		return json.NewEncoder(co.out).Encode(s)
 	}
-	_, err := fmt.Fprintf(co.out, "%d users, %d exposures in %s (%.0f/s): %d imported, %d that the policy would forget, %d refused, %d without a time\n",
-		s.Users, s.Held, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), float64(s.Held)/max(s.Seconds, 1e-9),
-		s.Imported, s.Forgotten, s.Refused, s.Untimed)
+	_, err := fmt.Fprintf(co.out, "%d users, %d exposures in %s (%.0f/s): %d imported, %d that the policy would "+
+		"forget, %d refused, %d without a time\n",
+		s.Users, s.Held, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond),
+		float64(s.Held)/max(s.Seconds, 1e-9), s.Imported, s.Forgotten, s.Refused, s.Untimed)
 	return err
 }

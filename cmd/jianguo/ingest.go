@@ -30,7 +30,7 @@ type ingestCmd struct {
 
 // storing are the flags of a service that stores.
 type storing struct {
-	Durability string `help:"What an acknowledgement means: ${enum}; relaxed leaves syncing to the operating system." enum:"synced,relaxed" default:"synced"`
+	Durability string `help:"What an acknowledgement means: ${durability}." enum:"synced,relaxed" default:"synced"`
 	judging
 }
 
@@ -88,15 +88,17 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 
 // publishFiles publishes every line of the files and waits for the outcomes. each,
 // which may be nil, is called with every outcome.
-func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
+func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts string,
+	each func(*ingest.Outcome)) (*summary, error) {
 	s := new(summary)
 	bar := co.progress.Bar(-1, "publishing")
 	var highest uint64
-	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*inFlight), jetstream.WithPublishAsyncTimeout(storeWait))
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
+		jetstream.WithPublishAsyncTimeout(ingest.StoreWait))
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPublisher(js, func(line int, o *ingest.Outcome, err error) {
+	p, err := ingest.NewFeed(js, func(line int, o *ingest.Outcome, err error) {
 		s.Items++
 		_ = bar.Add(1)
 		switch {
@@ -126,13 +128,13 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 	start := time.Now()
 	for _, name := range files {
 		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
-			return p.publish(co.ctx, number, jsonl.Item(line))
+			return p.Add(co.ctx, number, jsonl.Item(line))
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err := p.wait(); err != nil {
+	if err := p.Wait(); err != nil {
 		return nil, err
 	}
 	s.Seconds = time.Since(start).Seconds()
@@ -162,7 +164,8 @@ func tailVerdicts(ctx context.Context, js jetstream.JetStream, prefix, name stri
 	if m, err := stream.GetMsg(ctx, last); err == nil {
 		number = cmp.Or(ingest.EventNumber(m.Header, m.Data), last) // of the last event before
 	}
-	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1})
+	consumer, err := stream.OrderedConsumer(ctx,
+		jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1})
 	if err != nil {
 		return nil, fmt.Errorf("verdicts: %w", err)
 	}
@@ -190,7 +193,8 @@ func (t *verdictTail) finish(ctx context.Context, number uint64) error {
 	deadline := time.Now().Add(time.Minute)
 	for t.last.Load() < number {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("verdicts: event %d did not come within a minute; the file ends at %d", number, t.last.Load())
+			return fmt.Errorf("verdicts: event %d did not come within a minute; the file ends at %d", number,
+				t.last.Load())
 		}
 		select {
 		case <-ctx.Done():

@@ -40,16 +40,16 @@ type cli struct {
 	Ingest      ingestCmd      `cmd:"" help:"Publish articles from files and wait for their verdicts."`
 	Check       checkCmd       `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
 	Eval        evalCmd        `cmd:"" help:"Measure detection quality on documents and labels of your own."`
-	Rejudge     rejudgeCmd     `cmd:"" help:"Judge what arrived lately again under another policy, and list what would change; nothing is changed."`
-	Explain     explainCmd     `cmd:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
+	Rejudge     rejudgeCmd     `cmd:"" help:"Judge what arrived lately again, by another policy, on a copy."`
+	Explain     explainCmd     `cmd:"" help:"Show how a text is judged against another, with every number."`
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
-	Health      healthCmd      `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`
+	Health      healthCmd      `cmd:"" help:"Ask a running service whether it answers."`
 	Verify      verifyCmd      `cmd:"" help:"Verify a data directory, or list its problems."`
 	Repair      repairCmd      `cmd:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
-	Reindex     reindexCmd     `cmd:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
-	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
+	Reindex     reindexCmd     `cmd:"" help:"Compute fingerprints again, after a change of recipe."`
+	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not."`
 	Restore     restoreCmd     `cmd:"" help:"Make a data directory of the backup that a bus holds."`
-	Migrate     migrateCmd     `cmd:"" help:"Move users' histories from a data directory into the Redis of a fleet, or back."`
+	Migrate     migrateCmd     `cmd:"" help:"Move users' histories into the Redis of a fleet, or back."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
 	Token       tokenCmd       `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
 	Exposure    exposureCmd    `cmd:"" help:"Import users' histories from Redis, or compare with it."`
@@ -78,7 +78,8 @@ var errPrinted = errors.New("")
 
 // newParser makes a parser of flags, each of which may also stand in the environment.
 func newParser(flags any, options ...kong.Option) *kong.Kong {
-	return kong.Must(flags, append(options, kong.Name("jianguo"), kong.DefaultEnvars("JIANGUO"), kong.ExplicitGroups(flagGroups), flagTexts,
+	return kong.Must(flags, append(options, kong.Name("jianguo"), kong.DefaultEnvars("JIANGUO"),
+		kong.ExplicitGroups(flagGroups), flagTexts,
 		kong.Vars{"data": "./jianguo-data", "levels": "copies,rewrites,stories", "version": "jianguo " + version})...)
 }
 
@@ -103,8 +104,8 @@ func parse(c *cli, args []string, out, errOut io.Writer) (*kong.Context, error) 
 	return command, err
 }
 
-const about = "见过 · has this been seen before? Rejects near-duplicate articles at ingest, and filters out what a user has " +
-	"already been shown."
+const about = "见过 · has this been seen before? Rejects near-duplicate articles at ingest, and filters out what a " +
+	"user has already been shown."
 
 // run parses the command line, runs the command and returns the exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
@@ -127,7 +128,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintln(errOut, "jianguo:", err)
 	}
 	if sqlite.Damaged(err) {
-		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")
+		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place "+
+			"(docs/OPERATIONS.md, When something is wrong)")
 	}
 	return 1
 }
@@ -186,6 +188,7 @@ func (c *versionCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(co.out, "jianguo %s\ncommit  %s\nrecipe  %s\npolicy  %s\n", version, commit, s.Recipe(), c.policy().Hash())
+	_, err = fmt.Fprintf(co.out, "jianguo %s\ncommit  %s\nrecipe  %s\npolicy  %s\n", version, commit, s.Recipe(),
+		c.policy().Hash())
 	return err
 }

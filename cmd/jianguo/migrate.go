@@ -26,7 +26,7 @@ type migrateCmd struct {
 	Data           string `help:"The data directory; no service may be running on it." required:"" placeholder:"DIR"`
 	NATS           string `name:"nats" help:"The bus of the fleet." required:"" placeholder:"URL"`
 	ExposureStore  string `help:"The Redis or Redis Cluster of the fleet." required:"" placeholder:"redis://HOST,..."`
-	Export         bool   `help:"Back: what the Redis holds replaces the histories in the data directory. No service of the fleet may be running."`
+	Export         bool   `help:"Back: into the data directory, while no service of the fleet runs."`
 	ExposurePolicy string `help:"As for serve: how long the histories stay." default:"rotate" placeholder:"POLICY"`
 	busAccess
 }
@@ -63,7 +63,8 @@ func (c *migrateCmd) Run(co *streams) error {
 		return err
 	}
 	defer store.Close()
-	m := &moving.Move{File: filepath.Join(c.Data, datadir.Exposures), Redis: store, Progress: co.progress.Stages("migrate:"),
+	m := &moving.Move{File: filepath.Join(c.Data, datadir.Exposures), Redis: store,
+		Progress: co.progress.Stages("migrate:"),
 		Kept: func(history string) time.Duration {
 			p, ok := policies[history]
 			if !ok {
@@ -98,7 +99,8 @@ func (c *migrateCmd) export(co *streams, m *moving.Move, js jetstream.JetStream)
 	for p := range redis.Partitions {
 		applied, err := m.Redis.Applied(co.ctx, p)
 		if err == nil {
-			err = waiting(co.ctx, js, c.StreamPrefix+eventlog.StreamName, applied, eventlog.SubjectPrefix+"*."+strconv.Itoa(p))
+			err = waiting(co.ctx, js, c.StreamPrefix+eventlog.StreamName, applied,
+				eventlog.SubjectPrefix+"*."+strconv.Itoa(p))
 		}
 		if err != nil {
 			return fmt.Errorf("%w: let a service of the fleet apply it, and stop it", err)
@@ -119,8 +121,9 @@ func (c *migrateCmd) export(co *streams, m *moving.Move, js jetstream.JetStream)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(co.out, "%d histories exported and verified; those the directory had are in %s. The Redis keeps its own. "+
-		"Start the service without --exposure-store; with the embedded bus its log is that of before\n", users, kept)
+	_, err = fmt.Fprintf(co.out, "%d histories exported and verified; those the directory had are in %s. The Redis "+
+		"keeps its own. Start the service without --exposure-store; with the embedded bus its log is that of before\n",
+		users, kept)
 	return err
 }
 
@@ -140,20 +143,22 @@ func (c *migrateCmd) drained(ctx context.Context, meta map[string]string) error 
 	if err != nil {
 		return err
 	}
-	catalogue, err := sql.Open("sqlite3", exposure.FileDSN(filepath.Join(c.Data, datadir.Catalogue), "mode=ro&_query_only=on"))
+	catalogue, err := sql.Open("sqlite3", exposure.FileDSN(filepath.Join(c.Data, datadir.Catalogue),
+		"mode=ro&_query_only=on"))
 	if err != nil {
 		return err
 	}
 	defer catalogue.Close()
 	values := map[string]uint64{}
-	err = sqlite.Each(ctx, catalogue, "SELECT key, value FROM meta WHERE key IN ('applied', 'stream_base')", func(rows *sql.Rows) error {
-		var name, value string
-		err := rows.Scan(&name, &value)
-		if err == nil {
-			values[name], err = strconv.ParseUint(value, 10, 64)
-		}
-		return err
-	})
+	err = sqlite.Each(ctx, catalogue, "SELECT key, value FROM meta WHERE key IN ('applied', 'stream_base')",
+		func(rows *sql.Rows) error {
+			var name, value string
+			err := rows.Scan(&name, &value)
+			if err == nil {
+				values[name], err = strconv.ParseUint(value, 10, 64)
+			}
+			return err
+		})
 	if err != nil {
 		return fmt.Errorf("the catalogue: %w", err)
 	}
@@ -161,9 +166,11 @@ func (c *migrateCmd) drained(ctx context.Context, meta map[string]string) error 
 	if err != nil {
 		return err
 	}
-	for stream, done := range map[string]uint64{bus.StreamItems: values["applied"] - values["stream_base"], eventlog.StreamName: applied} {
+	for stream, done := range map[string]uint64{bus.StreamItems: values["applied"] - values["stream_base"],
+		eventlog.StreamName: applied} {
 		if err := waiting(ctx, js, stream, done, ""); err != nil {
-			return fmt.Errorf("%w: start the service once more without publishers, wait until /readyz is ready, and stop it", err)
+			return fmt.Errorf("%w: start the service once more without publishers, wait until /readyz is ready, and "+
+				"stop it", err)
 		}
 	}
 	return nil

@@ -21,21 +21,21 @@ import (
 // reachFlags say how a command reaches a running service: by its bus.
 type reachFlags struct {
 	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL"`
-	Data string `help:"A data directory: that of a running service, which is then used, or one to start a service on for this command." placeholder:"DIR"`
+	Data string `help:"The directory of a running service, or one to start a service on." placeholder:"DIR"`
 	busAccess
 }
 
 // busAccess is what a bus asks of a client.
 type busAccess struct {
-	Token string `help:"Token for a bus that wants one: that of --nats, or the external one of the service that uses --data." placeholder:"TOKEN"`
+	Token string `help:"Token for an external bus that wants one." placeholder:"TOKEN"`
 	busTrust
-	StreamPrefix string `help:"Begins the names of the streams of that bus, as for serve; with --data it is known." placeholder:"PREFIX"`
+	StreamPrefix string `help:"Begins the names of the streams, as for serve." placeholder:"PREFIX"`
 
 	pin string // hash of the bus's certificate, from the lock file
 }
 
-// choose leaves one of NATS and Data. A flag comes before what the environment says, which the image of a container sets
-// for its service, and a bus before a directory.
+// choose leaves one of NATS and Data. A flag comes before what the environment says, which the image of a
+// container sets for its service, and a bus before a directory.
 func (f *reachFlags) choose() error {
 	if f.NATS == "" || f.Data == "" {
 		return nil
@@ -50,8 +50,8 @@ func (f *reachFlags) choose() error {
 	return nil
 }
 
-// acquire locks the data directory for a command. If a service holds it, there is no lock, and connect reaches the bus of
-// that service.
+// acquire locks the data directory for a command. If a service holds it, there is no lock, and connect reaches the
+// bus of that service.
 func (f *reachFlags) acquire(command string) (*datadir.Lock, error) {
 	lock, err := datadir.Acquire(f.Data, datadir.Holder{Command: command})
 	var held *datadir.InUseError
@@ -75,10 +75,12 @@ var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
 func (f *reachFlags) connect(ctx *context.Context, log *slog.Logger) (*nats.Conn, error) {
 	permitted, giveUp := context.WithCancelCause(*ctx)
 	*ctx = permitted
-	options := append(append(f.options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	options := append(append(f.options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription,
+		err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			// The bus names the subject that it mapped the public one to.
-			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(), gated.ReplaceAllString(err.Error(), "")))
+			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(),
+				gated.ReplaceAllString(err.Error(), "")))
 			return
 		}
 		log.Warn("bus", "error", err)
@@ -88,7 +90,8 @@ func (f *reachFlags) connect(ctx *context.Context, log *slog.Logger) (*nats.Conn
 	}
 	conn, err := bus.Connect(f.NATS, options...)
 	if errors.Is(err, bus.ErrRefused) {
-		err = fmt.Errorf("%w: give one that it knows with --token or JIANGUO_TOKEN, or a file with --nats-creds or JIANGUO_NATS_CREDS", err)
+		err = fmt.Errorf("%w: give one that it knows with --token or JIANGUO_TOKEN, or a file with --nats-creds or "+
+			"JIANGUO_NATS_CREDS", err)
 	}
 	return conn, err
 }
@@ -107,10 +110,11 @@ func pinned(pin string) []nats.Option {
 	if pin == "" {
 		return nil
 	}
-	return []nats.Option{nats.Secure(&tls.Config{InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
-		if datadir.PinOf(s.PeerCertificates[0].Raw) != pin {
-			return errors.New("this is not the certificate that the lock file names")
-		}
-		return nil
-	}})}
+	return []nats.Option{nats.Secure(&tls.Config{InsecureSkipVerify: true,
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if datadir.PinOf(s.PeerCertificates[0].Raw) != pin {
+				return errors.New("this is not the certificate that the lock file names")
+			}
+			return nil
+		}})}
 }

@@ -60,7 +60,8 @@ func (c *reindexCmd) Run(co *streams) (err error) {
 }
 
 // reindex has the service that runs reindex the directory, or does it in this process.
-func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter, cfg index.ReindexConfig) (report *index.ReindexReport, err error) {
+func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter, cfg index.ReindexConfig) (report *index.ReindexReport,
+	err error) {
 	where := reachFlags{Data: c.Data, busAccess: c.busAccess}
 	lock, err := where.acquire("reindex")
 	if err != nil {
@@ -99,7 +100,8 @@ func (c *reindexCmd) checkSpace(e *reindex.Estimate) error {
 	if err != nil || free >= uint64(e.Bytes) {
 		return err
 	}
-	return fmt.Errorf("a reindex may take %s more on the disk of %s, and %s are free: make room", reindex.MiB(e.Bytes), c.Data, reindex.MiB(int64(free)))
+	return fmt.Errorf("a reindex may take %s more on the disk of %s, and %s are free: make room", reindex.MiB(e.Bytes),
+		c.Data, reindex.MiB(int64(free)))
 }
 
 func (c *reindexCmd) print(co *streams, result any, text func()) error {
@@ -115,15 +117,19 @@ func printReindex(co *streams, r *index.ReindexReport) {
 		fmt.Fprintf(co.out, "nothing to do: items are compared by recipe %s\n", r.Recipe)
 	} else {
 		fmt.Fprintf(co.out, "items are compared by recipe %s from now on\n", r.Recipe)
-		fmt.Fprintf(co.out, "  %d of %d items of another recipe have another fingerprint or sketch\n", r.Changed, r.Items)
+		fmt.Fprintf(co.out, "  %d of %d items of another recipe have another fingerprint or sketch\n", r.Changed,
+			r.Items)
 	}
 	if r.WithoutText > 0 {
-		fmt.Fprintf(co.out, "  %s without a kept text: they keep their fingerprint, and meet new texts less well\n", plural(int(r.WithoutText), "item"))
+		fmt.Fprintf(co.out, "  %s without a kept text: they keep their fingerprint, and meet new texts less well\n",
+			plural(int(r.WithoutText), "item"))
 	}
 	if r.Failed > 0 {
-		fmt.Fprintf(co.out, "  %s could not be worked on, and keep theirs too: see the log\n", plural(int(r.Failed), "text"))
+		fmt.Fprintf(co.out, "  %s could not be worked on, and keep theirs too: see the log\n", plural(int(r.Failed),
+			"text"))
 	}
-	fmt.Fprintf(co.out, "  %d looked at in %.1f s (%.0f/s); verdicts, events and decisions are as they were\n", r.Looked, r.Seconds, float64(r.Looked)/max(r.Seconds, 1e-9))
+	fmt.Fprintf(co.out, "  %d looked at in %.1f s (%.0f/s); verdicts, events and decisions are as they were\n",
+		r.Looked, r.Seconds, float64(r.Looked)/max(r.Seconds, 1e-9))
 }
 
 // askToReindex has a service reindex, and waits for the end. The service goes on with it when

@@ -18,16 +18,16 @@ import (
 )
 
 type rejudgeCmd struct {
-	Data       string        `help:"The data directory. A service may be using it." required:"" placeholder:"DIR" type:"existingdir"`
+	Data       string        `help:"The data directory; maybe in use." required:"" placeholder:"DIR" type:"existingdir"`
 	Since      age           `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
-	Strictness string        `help:"Judge at this strictness: copies, rewrites or stories; empty: at that in force." enum:",copies,rewrites,stories" default:""`
-	Policy     string        `help:"Numbers of the policy to change, as JSON: {\"suspects\": \"reject\", \"thresholds\": {\"duplicate\": 0.8}}." placeholder:"FILE" type:"existingfile"`
-	Sources    string        `help:"Policies of sources to judge with, in the form of sources.txt." placeholder:"FILE" type:"existingfile"`
-	Labels     string        `help:"Write the pairs whose verdict changes to this file, for editors to label." placeholder:"FILE"`
-	Show       *int          `help:"How many changes to print; --show=-1 for all. Default: 50, and all with --json." placeholder:"N"`
+	Strictness string        `help:"Judge at this strictness." enum:",copies,rewrites,stories" default:""`
+	Policy     string        `help:"Policy to change, as JSON." placeholder:"FILE" type:"existingfile"`
+	Sources    string        `help:"Policies of sources, as in sources.txt." placeholder:"FILE" type:"existingfile"`
+	Labels     string        `help:"Write the pairs that change to this file, for editors to label." placeholder:"FILE"`
+	Show       *int          `help:"How many changes to print; -1: all. Default: 50; all with --json." placeholder:"N"`
 	JSON       bool          `help:"Print one JSON document."`
-	Progress   time.Duration `help:"How often to print a line of progress on standard error that is no terminal." default:"30s"`
-	Work       string        `help:"Where the copy of the catalogue goes while the command runs; as large as index.db." placeholder:"DIR" type:"existingdir"`
+	Progress   time.Duration `help:"How often to print progress where there is no terminal." default:"30s"`
+	Work       string        `help:"Where the copy of index.db goes." placeholder:"DIR" type:"existingdir"`
 	Language   string        `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
 	segmentFlags
 }
@@ -113,7 +113,8 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 	if err != nil {
 		return nil, err
 	}
-	x, err := openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: &policy, Language: c.Language, Progress: co.progress.Stages("rejudge: loading")})
+	x, err := openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: &policy, Language: c.Language,
+		Progress: co.progress.Stages("rejudge: loading")})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 type repairCmd struct {
 	Data    string `help:"The data directory; no service may be running on it." required:"" placeholder:"DIR"`
-	Without string `help:"The file to go on without, missing or empty: ${enum}." required:"" enum:"exposure.db" placeholder:"FILE"`
+	Without string `help:"The file to go on without: ${enum}." required:"" enum:"exposure.db"`
 }
 
 // Run lets a service start without the file of users' histories, which are forgotten.
@@ -37,7 +37,8 @@ func (c *repairCmd) repair(co *streams) error {
 	}
 	path := filepath.Join(c.Data, c.Without)
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return fmt.Errorf("%s is neither missing nor empty: put a backup of the directory in its place if it is damaged", path)
+		return fmt.Errorf("%s is neither missing nor empty: put a backup of the directory in its place if it is "+
+			"damaged", path)
 	}
 	if err := sqlite.Remove(path); err != nil {
 		return err

@@ -36,7 +36,11 @@ func (c *restoreCmd) Run(co *streams) error {
 	}
 	b := &backupCmd{To: to, NoVerify: c.NoVerify}
 	var info *jetstream.ObjectInfo
-	if err := b.make(co, func() (err error) { info, err = bus.Download(co.ctx, conn, c.StreamPrefix, b.To); return err }); err != nil {
+	if err := b.make(co, func() (err error) {
+		info, err = bus.Download(co.ctx, conn, c.StreamPrefix,
+			b.To)
+		return err
+	}); err != nil {
 		return err
 	}
 	if err := setAside(co, to); err != nil {

@@ -38,7 +38,7 @@ import (
 type serveCmd struct {
 	Data string `help:"The data directory; created if missing." default:"${data}" placeholder:"DIR" group:"everyday"`
 	serveFlags
-	StopWithin time.Duration `help:"How long it may take to finish after a signal; then it ends." default:"30s" group:"tuning"`
+	StopWithin time.Duration `help:"How long it may take to finish after a signal." default:"30s" group:"tuning"`
 }
 
 // Run serves until a signal arrives.
@@ -50,10 +50,12 @@ func (c *serveCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), cmp.Or(s.natsURL(), "in-process"), c.Data, c.Durability)
+	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), cmp.Or(s.natsURL(),
+		"in-process"), c.Data, c.Durability)
 	defer context.AfterFunc(co.ctx, func() {
 		time.AfterFunc(c.StopWithin, func() {
-			fmt.Fprintf(co.err, "jianguo: not finished %v after the signal, and ended; nothing acknowledged is lost\n", c.StopWithin)
+			fmt.Fprintf(co.err, "jianguo: not finished %v after the signal, and ended; nothing acknowledged is lost\n",
+				c.StopWithin)
 			if err := s.ingest.Trouble(); err != nil {
 				fmt.Fprintln(co.err, "jianguo:", err)
 			}
@@ -68,7 +70,8 @@ var clocks = steady.System
 
 // open opens the parts of the service; nothing runs before run.
 func (f *serveFlags) open(co *streams, dir string) (*service, error) {
-	s := &service{flags: f, dir: dir, name: rand.Text(), log: co.log, clock: steady.New(clocks(), co.log), disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
+	s := &service{flags: f, dir: dir, name: rand.Text(), log: co.log, clock: steady.New(clocks(), co.log),
+		disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
 	err := must.Catch(func() {
 		f.openAccess(co, s) // tokens and proxies
 		f.openHTTP(s)       // the listener; requests get 503 until the API is open
@@ -130,8 +133,10 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 		return s.segmenter.Recipe(), nil
 	}
 	screen := co.progress.Stages("loading")
-	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recipe: recipe, Normal: s.normal, Language: f.Language,
-		Relaxed: f.Durability == "relaxed", SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log, Progress: func(stage string, done, total int64) {
+	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recipe: recipe, Normal: s.normal,
+		Language: f.Language,
+		Relaxed:  f.Durability == "relaxed", SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log,
+		Progress: func(stage string, done, total int64) {
 			screen(stage, done, total)
 			s.starting.Progress(stage, done, total)
 		}}))
@@ -149,14 +154,17 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	if f.NATS != "" {
 		s.conn = must.Get(bus.Connect(f.NATS, f.options()...))
 	} else {
-		s.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen, Relaxed: f.Durability == "relaxed",
-			Gates: append(bus.GatedStreams(), gates...), Reserve: s.disk.Reserve, Connections: s.connections, Authenticate: s.access.tokens.BusUser, TLS: s.access.certs.config(), Logger: co.log}))
+		s.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen,
+			Relaxed: f.Durability == "relaxed", Gates: append(bus.GatedStreams(), gates...), Reserve: s.disk.Reserve,
+			Connections: s.connections, Authenticate: s.access.tokens.BusUser, TLS: s.access.certs.config(),
+			Logger: co.log}))
 		s.closers.add(func() error { s.bus.Close(); return nil })
 		s.conn = must.Get(s.bus.Connect())
 	}
 	s.closers.add(func() error { s.conn.Close(); return nil })
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
-		s.ingest, err = ingest.New(co.ctx, ingest.Config{Name: s.name, Bus: s.bus, Conn: s.conn, Index: s.index, Segmenter: s.segmenter, Workers: processors(),
+		s.ingest, err = ingest.New(co.ctx, ingest.Config{Name: s.name, Bus: s.bus, Conn: s.conn, Index: s.index,
+			Segmenter: s.segmenter, Workers: processors(),
 			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: max(f.Backlog, 64) << 20}, Logger: co.log})
 		return err
 	}))
@@ -165,7 +173,8 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) {
-	s.browse = must.Get(browse.Open(co.ctx, s.index.View(), browse.Config{Words: console.IndexWords(s.segmenter), Workers: (processors() + 1) / 2, Logger: co.log}))
+	s.browse = must.Get(browse.Open(co.ctx, s.index.View(), browse.Config{Words: console.IndexWords(s.segmenter),
+		Workers: (processors() + 1) / 2, Logger: co.log}))
 	s.closers.add(s.browse.Close)
 }
 
@@ -188,7 +197,8 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 	cfg := console.Config{Index: s.index, Browse: s.browse, Segmenter: s.segmenter, Ingest: s.ingest, Conn: s.conn,
 		Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.segmentFlags), Ready: s.parts(), Free: s.disk.Free,
 		Logger: co.log, Version: version,
-		Access: console.Access{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}}
+		Access: console.Access{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole,
+			Proxies: s.access.proxies}}
 	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
 		cfg.Done, cfg.Bound = done, bound
 		return console.Register(e, cfg)
@@ -196,12 +206,14 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 }
 
 func (f *serveFlags) openMetrics(s *service) {
-	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	s.metrics.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		s.clock.Collector(), buildInfo(s.index.Recipe, f.policy().Hash()))
 	if s.bus != nil {
 		s.metrics.MustRegister(s.bus.Collectors()...)
 	}
-	for _, part := range [][]prometheus.Collector{s.index.Collectors(), s.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), {freeSpace(s.disk)}} {
+	for _, part := range [][]prometheus.Collector{s.index.Collectors(), s.ingest.Collectors(), s.exposure.Collectors(),
+		s.api.Collectors(), {freeSpace(s.disk)}} {
 		s.metrics.MustRegister(part...)
 	}
 }
@@ -211,8 +223,10 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	zone, err := time.LoadLocation(f.TimeZone)
 	must.Dof(err, "--time-zone")
 	s.old = must.Get(f.legacyFlags.open(co))
-	if sc, ok := s.histories.Scenes[""]; s.old != nil && ok && !(slices.Contains(sc.Reads, "") && slices.Contains(sc.Writes, "")) {
-		must.Do(fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are imported into", f.ExposurePolicy))
+	if sc, ok := s.histories.Scenes[""]; s.old != nil && ok && !(slices.Contains(sc.Reads,
+		"") && slices.Contains(sc.Writes, "")) {
+		must.Do(fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are "+
+			"imported into", f.ExposurePolicy))
 	}
 	s.stories = exposure.NewStories()
 	js := must.Get(jetstream.New(s.conn))
@@ -224,11 +238,15 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		return err
 	}))
 	together := must.Get(f.shared(co, s, js))
-	s.exposure = must.Get(exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Shared: together, Old: s.old, Stories: s.stories,
+	s.exposure = must.Get(exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures),
+		Log: s.reports, Shared: together, Old: s.old, Stories: s.stories,
 		Policies: s.histories.Policies, Kinds: s.histories.Kinds, Scenes: s.histories.Scenes,
-		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
+		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20,
+		FlushAge:   f.ExposureFlush,
+		FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
-			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
+			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(),
+				ID: fmt.Sprintf("exposures-%d", e.Seq)}
 			if bad, ok := errors.AsType[*wire.Error](reason); ok {
 				r.Field = bad.Field
 			}
@@ -244,7 +262,8 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	s.kept = must.Get(datadir.OpenKept(s.dir, co.log))
 }
 
-// histories reads which histories there are; without a policy of its own a history has the default one. Package must ends it.
+// histories reads which histories there are; without a policy of its own a history has the default one. Package must
+// ends it.
 func (f *serveFlags) histories() (cfg exposure.Config) {
 	if strings.HasSuffix(f.ExposurePolicy, ".json") {
 		if len(f.Scenes)+len(f.Histories) > 0 {
@@ -275,7 +294,8 @@ func (f *serveFlags) histories() (cfg exposure.Config) {
 
 // freeSpace is a metric.
 func freeSpace(d disk.Disk) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_disk_free_bytes", Help: "Free where the data directory is."}, func() float64 {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_disk_free_bytes",
+		Help: "Free where the data directory is."}, func() float64 {
 		free, err := d.Free()
 		if err != nil {
 			return -1
@@ -286,7 +306,8 @@ func freeSpace(d disk.Disk) prometheus.Collector {
 
 // buildInfo is a metric with the version, recipe and policy of this service.
 func buildInfo(recipe func() string, policy string) prometheus.Collector {
-	d := prometheus.NewDesc("jianguo_build_info", "1, with version, recipe and policy as labels.", []string{"recipe"}, prometheus.Labels{"version": version, "policy": policy})
+	d := prometheus.NewDesc("jianguo_build_info", "1, with version, recipe and policy as labels.", []string{"recipe"},
+		prometheus.Labels{"version": version, "policy": policy})
 	return prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, 1, recipe())
 	})

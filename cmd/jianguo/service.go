@@ -33,7 +33,7 @@ import (
 type service struct {
 	dir    string
 	access access
-	disk   disk.Disk     // HTTP refuses writes while it has no space, because on a full disk a request would wait for an answer that cannot come
+	disk   disk.Disk     // HTTP refuses writes while it is full: a request would wait in vain
 	clock  *steady.Clock // by which data expires
 	// connections bounds those of HTTP, and those of the embedded bus.
 	connections int
@@ -130,7 +130,10 @@ func (s *service) close() error {
 	ctx := context.Background()
 	settle, err := s.kept.Rescue(map[string]func(to string) error{
 		datadir.Catalogue: func(to string) error { return s.index.CopyTo(ctx, to) },
-		datadir.Exposures: func(to string) error { return errors.Join(s.exposure.Flush(ctx), s.exposure.CopyTo(ctx, to)) },
+		datadir.Exposures: func(to string) error {
+			return errors.Join(s.exposure.Flush(ctx), s.exposure.CopyTo(ctx,
+				to))
+		},
 	})
 	closed := s.closers.close()
 	if err == nil {
@@ -157,7 +160,8 @@ func (s *service) plan() bus.Plan {
 
 // announce writes to the lock file how commands reach this process.
 func (s *service) announce() error {
-	h := datadir.Holder{PID: os.Getpid(), Command: "serve", Name: s.name, NATS: s.natsURL(), StreamPrefix: s.flags.StreamPrefix, HTTP: s.address()}
+	h := datadir.Holder{PID: os.Getpid(), Command: "serve", Name: s.name, NATS: s.natsURL(),
+		StreamPrefix: s.flags.StreamPrefix, HTTP: s.address()}
 	if s.bus != nil {
 		h.Token, h.Pin = s.bus.Secret(), s.access.certs.pin()
 	}

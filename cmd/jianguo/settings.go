@@ -12,10 +12,10 @@ import (
 
 // policyFlags are the parameters of a verdict.
 type policyFlags struct {
-	Rule       string        `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
+	Rule       string        `help:"Rules: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
 	Distance   int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
-	Suspects   string        `help:"How suspects are treated: ${enum}." enum:"publish,hold,reject" default:"publish" group:"everyday"`
-	Strictness string        `help:"What is rejected: ${strictness}." enum:"${levels}" default:"rewrites" group:"everyday"`
+	Suspects   string        `help:"Suspects: ${enum}." enum:"publish,hold,reject" default:"publish" group:"everyday"`
+	Strictness string        `help:"Rejected: ${strictness}." enum:"${levels}" default:"rewrites" group:"everyday"`
 	Window     time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
 }
 
@@ -40,9 +40,9 @@ func (f segmentFlags) segmenter() (*segment.Segmenter, error) {
 
 // busTrust is how an external bus and its clients know each other, beside a token.
 type busTrust struct {
-	NATSCreds string `name:"nats-creds" help:"Credentials for it; its URL may hold a token." type:"existingfile" placeholder:"FILE"`
-	NATSCA    string `name:"nats-ca" help:"Authority of its certificate, in PEM; else the system's." type:"existingfile" placeholder:"FILE"`
-	NATSCert  string `name:"nats-cert" help:"Certificate to show it, in PEM." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
+	NATSCreds string `name:"nats-creds" help:"Credentials for it." type:"existingfile" placeholder:"FILE"`
+	NATSCA    string `name:"nats-ca" help:"Authority of its certificate." type:"existingfile" placeholder:"FILE"`
+	NATSCert  string `name:"nats-cert" help:"Its certificate." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
 	NATSKey   string `name:"nats-key" help:"Its key." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
 }
 

@@ -61,7 +61,8 @@ func (c *shadowCmd) Run(co *streams) error {
 		return sum
 	}
 	compared, asked, late := count("compared_items", ""), count("requests", ""), count("unanswered", "")
-	fmt.Fprintf(co.out, "%.0f items compared in %.0f requests; the old store did not answer %.0f of these in time (%s); %.0f users imported\n\n",
+	fmt.Fprintf(co.out, "%.0f items compared in %.0f requests; the old store did not answer %.0f of these in time "+
+		"(%s); %.0f users imported\n\n",
 		compared, asked, late, share(late, asked), count("imported_users", ""))
 	table := tabwriter.NewWriter(co.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "difference\titems\tshare\twhat it means")

@@ -18,8 +18,10 @@ const (
 	// relatedQuery lists the events that may begin or end the publication of an item as a copy. The event
 	// of a promoted copy no longer names what it was a copy of: its row does.
 	relatedQuery = `SELECT i.id, coalesce(o.id, ''), e.verdict, e.previous, e.cause, e.rule
-	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = coalesce(e.of, CASE e.cause WHEN ?1 THEN i.of END)
-	WHERE e.number > ?2 AND e.number <= ?3 AND (e.verdict = ?4 OR e.rule = ?5 OR e.rule = ?6 OR e.previous <> 0 OR e.cause <> ?7) ORDER BY e.number`
+	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = coalesce(e.of,
+		CASE e.cause WHEN ?1 THEN i.of END)
+	WHERE e.number > ?2 AND e.number <= ?3 AND
+	(e.verdict = ?4 OR e.rule = ?5 OR e.rule = ?6 OR e.previous <> 0 OR e.cause <> ?7) ORDER BY e.number`
 	relatedStep = 100_000 // events read at a time
 	relatedPoll = 200 * time.Millisecond
 )
@@ -50,16 +52,19 @@ func followStories(ctx context.Context, view index.View, stories *exposure.Stori
 // relate gives the events (after, to] to the stories.
 func relate(ctx context.Context, tables *sql.DB, stories *exposure.Stories, after, to uint64) error {
 	err := must.Catch(func() {
-		for rows := range sqlite.Rows(ctx, tables, relatedQuery, index.CausePromotion, after, to, index.Suspect, index.ByLicence, index.ByPreference, index.CauseIngest) {
+		for rows := range sqlite.Rows(ctx, tables, relatedQuery, index.CausePromotion, after, to, index.Suspect,
+			index.ByLicence, index.ByPreference, index.CauseIngest) {
 			var id, of string
 			var verdict, previous index.Verdict
 			var cause index.Cause
 			var rule index.Rule
 			must.Do(rows.Scan(&id, &of, &verdict, &previous, &cause, &rule))
-			copied := verdict == index.Suspect || rule == index.ByLicence || rule == index.ByPreference || cause == index.CausePromotion
+			copied := verdict == index.Suspect || rule == index.ByLicence || rule == index.ByPreference ||
+				cause == index.CausePromotion
 			switch {
 			case verdict == index.Withdrawn: // it is not shown any more, but may have been
-			case of != "" && of != id && (verdict.Accepted() && copied || verdict == index.Duplicate && previous.Accepted()):
+			case of != "" && of != id && (verdict.Accepted() && copied ||
+				verdict == index.Duplicate && previous.Accepted()):
 				stories.Link(id, of)
 			case verdict.Accepted():
 				stories.Unlink(id)

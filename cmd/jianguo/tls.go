@@ -36,7 +36,8 @@ func (c *certificates) load() error {
 	if err != nil {
 		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.cert, c.key, err)
 	}
-	next := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	next := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"}}
 	if c.clientCA != "" {
 		pem, err := os.ReadFile(c.clientCA)
 		if err != nil {
@@ -57,7 +58,8 @@ func (c *certificates) config() *tls.Config {
 	if c == nil {
 		return nil
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config,
+		error) {
 		now := c.current.Load()
 		if now.ClientCAs != nil && ofThisMachine(hello.Conn) {
 			now = now.Clone()

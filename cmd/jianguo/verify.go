@@ -19,7 +19,7 @@ import (
 
 type verifyCmd struct {
 	Data          string `help:"The data directory." placeholder:"DIR"`
-	ExposureStore string `help:"Verify the histories in this Redis or Redis Cluster instead; services may be using it." placeholder:"redis://HOST,..."`
+	ExposureStore string `help:"Verify the histories in this Redis; maybe in use." placeholder:"redis://HOST,..."`
 	StreamPrefix  string `help:"As for the services that use it." placeholder:"PREFIX"`
 	JSON          bool   `help:"Print the report as JSON."`
 
@@ -75,7 +75,8 @@ func (c *verifyCmd) verifyStore(co *streams) error {
 		for _, p := range problems {
 			fmt.Fprintln(co.out, p)
 		}
-		_, err = fmt.Fprintf(co.out, "%s: histories of %s, %s; %s set aside, %s forgotten\n", verdictOn(problems), plural(int(r.Users), "user"),
+		_, err = fmt.Fprintf(co.out, "%s: histories of %s, %s; %s set aside, %s forgotten\n", verdictOn(problems),
+			plural(int(r.Users), "user"),
 			plural(int(r.Shards), "shard"), plural(int(r.Quarantined), "head"), plural(int(r.Forgotten), "user"))
 	}
 	if err == nil && len(problems) > 0 {
@@ -114,19 +115,23 @@ func (c *verifyCmd) verify(co *streams) error {
 			fmt.Fprintln(co.out, p)
 		}
 		if len(r.Recipes) > 0 {
-			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run `jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
+			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run "+
+				"`jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
 		}
 		for _, i := range r.Reindexed {
 			state := "reindexed"
 			if i.Unfinished {
 				state = "reindex not finished"
 			}
-			fmt.Fprintf(co.out, "%s to recipe %s through item %d: %d fingerprints or sketches are others, %s without text\n", state, i.Recipe, i.Through, i.Changed, plural(int(i.WithoutText), "item"))
+			fmt.Fprintf(co.out, "%s to recipe %s through item %d: %d fingerprints or sketches are others, %s without "+
+				"text\n", state, i.Recipe, i.Through, i.Changed, plural(int(i.WithoutText), "item"))
 		}
 		for _, s := range parts {
-			fmt.Fprintf(co.out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)), s.File, s.Part)
+			fmt.Fprintf(co.out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)),
+				s.File, s.Part)
 		}
-		_, err = fmt.Fprintf(co.out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r.Problems), r.Items, r.Events, r.Clusters, r.Exemplars)
+		_, err = fmt.Fprintf(co.out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r.Problems),
+			r.Items, r.Events, r.Clusters, r.Exemplars)
 	}
 	if err == nil && len(r.Problems) > 0 {
 		return errPrinted

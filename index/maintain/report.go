@@ -45,7 +45,8 @@ type Report struct {
 
 // Run judges all arrivals of a replay again, and counts what changes. prepare analyses an item; progress is told how
 // many are judged.
-func (r *Report) Run(ctx context.Context, arrivals *Replay, prepare func(*index.Item) *index.Article, progress func(done, total int64)) error {
+func (r *Report) Run(ctx context.Context, arrivals *Replay, prepare func(*index.Item) *index.Article,
+	progress func(done, total int64)) error {
 	sources := map[string]*Shift{}
 	r.Total = map[string]int{}
 	for all := arrivals.Remaining(); arrivals.Remaining() > 0; {
@@ -107,14 +108,16 @@ func (r *Report) Labels() []byte {
 // Print prints the changes shown, and a table of the sources.
 func (r *Report) Print(out io.Writer, shown []Change) error {
 	for _, c := range shown {
-		fmt.Fprintf(out, "%s  %s → %s  %s\n  was  %s\n  now  %s\n", c.Now.ID, c.Was.Verdict, c.Now.Verdict, c.Source, c.Was.Why, c.Now.Why)
+		fmt.Fprintf(out, "%s  %s → %s  %s\n  was  %s\n  now  %s\n", c.Now.ID, c.Was.Verdict, c.Now.Verdict, c.Source,
+			c.Was.Why, c.Now.Why)
 	}
 	if n := len(r.Changes) - len(shown); n > 0 {
 		fmt.Fprintf(out, "and %d more: --show=-1 prints all\n", n)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nsource\tjudged\tchange\t\n")
-	for _, s := range append([]*Shift{{Source: "all", Judged: r.Judged, Changed: r.Changed, Shifts: r.Total}}, r.BySource...) {
+	for _, s := range append([]*Shift{{Source: "all", Judged: r.Judged, Changed: r.Changed, Shifts: r.Total}},
+		r.BySource...) {
 		if s.Changed == 0 && s.Source != "all" {
 			continue
 		}

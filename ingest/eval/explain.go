@@ -26,7 +26,8 @@ func PrintExplanation(w io.Writer, x *ingest.Explanation) {
 		name string
 		side *ingest.Side
 	}{{"query  ", &x.Query}, {"earlier", &x.Earlier}} {
-		fmt.Fprintf(w, "  %s  %s  %d tokens  %s  %s\n", s.name, s.side.Fingerprint, s.side.Tokens, s.side.ID, oneLine(s.side.Title))
+		fmt.Fprintf(w, "  %s  %s  %d tokens  %s  %s\n", s.name, s.side.Fingerprint, s.side.Tokens, s.side.ID,
+			oneLine(s.side.Title))
 	}
 	fmt.Fprintln(w, "\nproposals that would have met the earlier text")
 	for _, m := range x.Proposals {
@@ -48,9 +49,12 @@ func PrintExplanation(w io.Writer, x *ingest.Explanation) {
 		fmt.Fprintf(w, "  %-15s %+7.2f %+7.2f  %s\n", c.Clue, c.Score, c.Story, c.Words)
 	}
 	if a := x.Facts; a != nil && a.Coverage != nil {
-		fmt.Fprintf(w, "\naligned\n  covered  %.0f %% of the query, %.0f %% of the earlier\n", 100*a.Coverage.Later, 100*a.Coverage.Earlier)
-		fmt.Fprintf(w, "  new      %.0f %% of the query, %d figures: %s %s\n", 100*a.New.Share, a.New.Facts, strings.Join(a.New.Examples, "; "), a.New.Text)
-		fmt.Fprintf(w, "  agree    %s\n  conflict %s (query / earlier)\n", strings.Join(a.Agree, "; "), strings.Join(a.Conflict, "; "))
+		fmt.Fprintf(w, "\naligned\n  covered  %.0f %% of the query, %.0f %% of the earlier\n", 100*a.Coverage.Later,
+			100*a.Coverage.Earlier)
+		fmt.Fprintf(w, "  new      %.0f %% of the query, %d figures: %s %s\n", 100*a.New.Share, a.New.Facts,
+			strings.Join(a.New.Examples, "; "), a.New.Text)
+		fmt.Fprintf(w, "  agree    %s\n  conflict %s (query / earlier)\n", strings.Join(a.Agree, "; "),
+			strings.Join(a.Conflict, "; "))
 	}
 	fmt.Fprintf(w, "\nrecipe %s, policy %s\n", x.Recipe, x.Policy)
 }
@@ -59,7 +63,8 @@ func PrintExplanation(w io.Writer, x *ingest.Explanation) {
 const flippedShown = 12
 
 func printBits(w io.Writer, x *ingest.Explanation) {
-	fmt.Fprintf(w, "\nfingerprints differ in %d bits; S is %.2f from the query, %.2f the other way\n", x.Distance, x.S, x.SReverse)
+	fmt.Fprintf(w, "\nfingerprints differ in %d bits; S is %.2f from the query, %.2f the other way\n", x.Distance, x.S,
+		x.SReverse)
 	if len(x.Flipped) == 0 {
 		return
 	}
@@ -73,7 +78,8 @@ func printBits(w io.Writer, x *ingest.Explanation) {
 }
 
 func printTerms(w io.Writer, x *ingest.Explanation) {
-	fmt.Fprintf(w, "\nterms: %.0f %% of the query's weight is shared, %.0f %% of the earlier's\n", 100*x.QueryShare, 100*x.EarlierShare)
+	fmt.Fprintf(w, "\nterms: %.0f %% of the query's weight is shared, %.0f %% of the earlier's\n", 100*x.QueryShare,
+		100*x.EarlierShare)
 	var shared, query, earlier []string
 	for _, t := range x.Terms {
 		switch {

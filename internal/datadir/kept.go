@@ -43,7 +43,8 @@ var (
 // gone returns the names of files that were removed or replaced.
 func (k *Kept) gone() (names []string) {
 	for name, was := range k.were {
-		if info, err := os.Stat(filepath.Join(k.dir, name)); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(was, info) {
+		if info, err := os.Stat(filepath.Join(k.dir, name)); errors.Is(err,
+			fs.ErrNotExist) || err == nil && !os.SameFile(was, info) {
 			names = append(names, name)
 		}
 	}
@@ -92,7 +93,8 @@ func (k *Kept) Rescue(copies map[string]func(to string) error) (settle func() er
 		for _, name := range names {
 			path := filepath.Join(k.dir, name)
 			if _, err := os.Lstat(path); err == nil {
-				k.log.Error("another file has taken the place of one that was removed: the copy of the removed one is beside it", "file", path, "copy", path+rescued)
+				k.log.Error("another file has taken the place of one that was removed: the copy of the removed one " +
+					"is beside it", "file", path, "copy", path+rescued)
 				continue
 			}
 			if err := errors.Join(sqlite.Remove(path), os.Rename(path+rescued, path)); err != nil {

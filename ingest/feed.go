@@ -1,4 +1,4 @@
-package main
+package ingest
 
 import (
 	"context"
@@ -12,39 +12,41 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/bus"
-	"jianguo/ingest"
 )
 
-// inFlight limits the items that wait for their outcome.
-const inFlight = 2048
+// MaxInFlight limits the items that wait for their outcome.
+const MaxInFlight = 2048
 
 // outcomeWait is the time after which an item without outcome is published again.
 // Publishing twice is safe: the second delivery changes nothing.
 const outcomeWait = 60 * time.Second
 
-// storeWait is how long the bus may take to store an item before it is published again.
-const storeWait = 10 * time.Second
+// StoreWait is how long the bus may take to store an item before it is published again.
+const StoreWait = 10 * time.Second
 
 const publishTries = 3
 
-// publisher publishes items on a bus, in their order, and waits for the outcome of each.
-type publisher struct {
-	*ingest.Publisher
+var errNoVerdict = fmt.Errorf("no verdict within %v", outcomeWait)
+
+// Feed publishes items on a bus, in their order, and waits for the outcome of each.
+type Feed struct {
+	*Publisher
 	items errgroup.Group // waits for an item each
 	mu    sync.Mutex     // held while done runs
-	done  func(line int, o *ingest.Outcome, err error)
+	done  func(line int, o *Outcome, err error)
 }
 
-func newPublisher(js jetstream.JetStream, done func(line int, o *ingest.Outcome, err error)) (*publisher, error) {
-	p := &publisher{done: done}
-	p.items.SetLimit(inFlight)
+// NewFeed makes a Feed. done is called with the outcome of each item, one at a time; line is that of Add.
+func NewFeed(js jetstream.JetStream, done func(line int, o *Outcome, err error)) (*Feed, error) {
+	p := &Feed{done: done}
+	p.items.SetLimit(MaxInFlight)
 	var err error
-	p.Publisher, err = ingest.NewPublisher(js)
+	p.Publisher, err = NewPublisher(js)
 	return p, err
 }
 
-// publish sends one item; it waits while inFlight items have no outcome yet.
-func (p *publisher) publish(ctx context.Context, line int, payload []byte) error {
+// Add sends one item; it waits while MaxInFlight items have no outcome yet.
+func (p *Feed) Add(ctx context.Context, line int, payload []byte) error {
 	outcome, err := p.Publish(bus.SubjectPublish, payload)
 	p.items.Go(func() error {
 		o, err := p.outcome(ctx, payload, outcome, err)
@@ -60,10 +62,11 @@ func (p *publisher) publish(ctx context.Context, line int, payload []byte) error
 
 // outcome waits for the outcome of an item. After a failure of the bus it sends the item
 // again, up to publishTries times in all.
-func (p *publisher) outcome(ctx context.Context, payload []byte, await func(context.Context) (*ingest.Outcome, error), err error) (o *ingest.Outcome, _ error) {
+func (p *Feed) outcome(ctx context.Context, payload []byte, await func(context.Context) (*Outcome, error),
+	err error) (o *Outcome, _ error) {
 	for tries := 1; ; tries++ {
 		if err == nil {
-			within, cancel := context.WithTimeoutCause(ctx, outcomeWait, fmt.Errorf("no verdict within %v", outcomeWait))
+			within, cancel := context.WithTimeoutCause(ctx, outcomeWait, errNoVerdict)
 			o, err = await(within)
 			cancel()
 		}
@@ -79,5 +82,5 @@ func (p *publisher) outcome(ctx context.Context, payload []byte, await func(cont
 	}
 }
 
-// wait returns when every item has its outcome, or the context of publish ends.
-func (p *publisher) wait() error { return p.items.Wait() }
+// Wait returns when every item has its outcome, or the context of Add ends.
+func (p *Feed) Wait() error { return p.items.Wait() }
