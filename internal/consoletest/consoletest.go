@@ -76,7 +76,9 @@ func Start(ctx context.Context, cfg Config) (_ *Service, err error) {
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	if r.Browse, err = browse.Open(ctx, r.Index.View(), browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond, Logger: cfg.Logger}); err != nil {
+	if r.Browse, err = browse.Open(ctx, r.Index.View(),
+		browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond,
+			Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
 	r.OnClose(r.Browse.Close)
@@ -168,7 +170,8 @@ func lines(corpus []byte, f func([]byte) error) error {
 
 func (r *Service) serve(cfg Config) error {
 	began := time.Now()
-	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn, Dir: cfg.Dir, Logger: cfg.Logger, Version: "sample",
+	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn,
+		Dir: cfg.Dir, Logger: cfg.Logger, Version: "sample",
 		Now: func() time.Time {
 			now := time.Now()
 			if !r.Now.IsZero() {
@@ -176,7 +179,8 @@ func (r *Service) serve(cfg Config) error {
 			}
 			return now.Add(time.Duration(r.Ahead.Load()))
 		}}
-	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse, Find: console.Finder(r.Browse, r.Segmenter), Logger: cfg.Logger,
+	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse,
+		Find: console.Finder(r.Browse, r.Segmenter), Logger: cfg.Logger,
 		Gatherer: prometheus.NewRegistry(), Room: func() error { return nil }}
 	if cfg.Tokens != nil {
 		var list strings.Builder

@@ -59,25 +59,28 @@ var shots = []shot{
 	{"suspects-narrow", "/console/suspects", 390, 1000, zh, ""},
 	{"review", "/console/review?drawn=doubt", 1280, 1000, zh, ""},
 	{"review-narrow", "/console/review?drawn=doubt", 390, 1000, dark, ""},
-	{"sources", "/console/sources", 1280, 1180, zh, ""},
-	{"sources-en", "/console/sources", 1280, 1180, en, ""},
+	{"sources", "/console/sources", 1280, 1000, zh, ""},
+	{"sources-en", "/console/sources", 1280, 1000, en, ""},
 	{"decisions", "/console/decisions", 1280, 620, zh, ""},
 	{"search", "/console/search?q=%E5%8F%B0%E9%A3%8E", 1280, 620, zh, ""},
-	{"operators", "/console/operators", 1280, 1400, zh, ""},
+	{"operators", "/console/operators", 1280, 900, zh, ""},
 	{"operators-narrow", "/console/operators", 390, 1000, zh, ""},
-	{"operators-en", "/console/operators", 1280, 1400, en, ""},
+	{"operators-en", "/console/operators", 1280, 900, en, ""},
 	{"boilerplate", "/console/boilerplate?source=%E6%99%A8%E5%B8%86%E7%BD%91", 1280, 480, zh, ""},
 	{"rejudge", "/console/rejudge", 1280, 760, zh, ""},
 	{"copies", "/console/copies?days=3650", 1280, 760, zh, ""},
 	{"item-wide", "/console/item?id=kiln-reword", 1920, 1000, zh, ""},
 	// An author's complaint, from the text that was pasted to the answer. It comes last: it releases an article.
-	{"complaint-1", "/?hours=48", 1280, 560, zh, `fetch("/console/item?id=lunch-reword").then((r) => r.text()).then((t) => {
+	{"complaint-1", "/?hours=48", 1280, 560, zh,
+		`fetch("/console/item?id=lunch-reword").then((r) => r.text()).then((t) => {
 		const page = new DOMParser().parseFromString(t, "text/html"), q = document.querySelector("#q");
-		q.value = [...page.querySelectorAll(".row:not(.heads) > .b")].map((e) => e.textContent).join(""); q.focus(); q.setSelectionRange(0, 0) })`},
+		q.value = [...page.querySelectorAll(".row:not(.heads) > .b")].map((e) => e.textContent).join("");
+		q.focus(); q.setSelectionRange(0, 0) })`},
 	{"complaint-2", "/console/item?id=lunch-reword", 1280, 720, zh, ""},
 	{"complaint-3", "/console/item?id=lunch-reword", 1280, 720, zh, `document.querySelector("[data-step]").click()`},
 	{"complaint-4", "/console/item?id=lunch-reword", 1280, 720, zh, `document.querySelector(".acts .good").click()`},
-	{"complaint-5", "/console/item?id=lunch-reword", 1280, 720, zh, `document.querySelector(".reply").open = true; document.querySelector("[data-copy]").click()`},
+	{"complaint-5", "/console/item?id=lunch-reword", 1280, 720, zh,
+		`document.querySelector(".reply").open = true; document.querySelector("[data-copy]").click()`},
 }
 
 func main() {
@@ -99,8 +102,10 @@ func run(ctx context.Context, out string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	data := filepath.Join(dir, "data")
 	r, err := consoletest.Start(ctx, consoletest.Config{Dir: data, Backdate: true, Console: func(c *console.Config) {
+		c.Free = func() (uint64, error) { return 212 << 30, nil }
 		c.Rejudge = func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
-			return exec.CommandContext(ctx, "go", append([]string{"run", "./cmd/jianguo", "rejudge", "--data", data}, arguments...)...), nil
+			return exec.CommandContext(ctx, "go",
+				append([]string{"run", "./cmd/jianguo", "rejudge", "--data", data}, arguments...)...), nil
 		}
 	}})
 	if err != nil {
@@ -113,7 +118,9 @@ func run(ctx context.Context, out string) (err error) {
 	if err := os.MkdirAll(out, 0o750); err != nil {
 		return err
 	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath("chromium-headless-shell"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "chromium")),
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath("chromium-headless-shell"), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(filepath.Join(dir, "chromium")),
 		chromedp.Flag("disable-component-update", true))
 	browser, cancel := chromedp.NewExecAllocator(ctx, options...)
 	defer cancel()
@@ -121,7 +128,8 @@ func run(ctx context.Context, out string) (err error) {
 	defer cancel()
 	// A rejudge takes a while, more if its program has to be built.
 	err = chromedp.Do(tab, chromedp.Navigate(r.URL+"/console/rejudge"),
-		chromedp.Evaluate[chromedp.Void](`const f = document.querySelector("main .filters"); f.since.value = "90"; f.strictness.value = "copies"; f.requestSubmit()`), chromedp.Sleep(30*time.Second))
+		chromedp.Evaluate[chromedp.Void](`const f = document.querySelector("main .filters");
+			f.since.value = "90"; f.strictness.value = "copies"; f.requestSubmit()`), chromedp.Sleep(30*time.Second))
 	if err != nil {
 		return err
 	}
@@ -153,7 +161,8 @@ func take(tab context.Context, url, out string, s shot) error {
 	if err != nil {
 		return err
 	}
-	paint, err := chromedp.Run(tab, chromedp.Evaluate[float64](`performance.getEntriesByName("first-contentful-paint")[0].startTime`))
+	paint, err := chromedp.Run(tab,
+		chromedp.Evaluate[float64](`performance.getEntriesByName("first-contentful-paint")[0].startTime`))
 	if err != nil {
 		return err
 	}
@@ -177,12 +186,15 @@ func work(ctx context.Context, r *consoletest.Service) error {
 			return err
 		}
 	}
-	for _, p := range [][2]string{{"晨帆网", index.SourceLicensed}, {"海岬气象台", index.SourcePreferred}, {"众览客户端", index.SourceWatched}} {
-		if err := r.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: ago(50 * time.Hour), By: "林编辑", Source: p[0], Policy: p[1]}); err != nil {
+	for _, p := range [][2]string{{"晨帆网", index.SourceLicensed}, {"海岬气象台", index.SourcePreferred},
+		{"众览客户端", index.SourceWatched}} {
+		if err := r.Index.SetSourcePolicy(ctx,
+			index.SourcePolicy{At: ago(50 * time.Hour), By: "林编辑", Source: p[0], Policy: p[1]}); err != nil {
 			return err
 		}
 	}
-	for _, p := range []index.Passage{{Text: "晨帆网，每天一早见", State: index.PassageIn, Reason: "页脚"}, {Text: "本报记者", State: index.PassageOut}} {
+	for _, p := range []index.Passage{{Text: "晨帆网，每天一早见", State: index.PassageIn, Reason: "页脚"},
+		{Text: "本报记者", State: index.PassageOut}} {
 		p.By = "林编辑"
 		if err := r.Index.DecideBoilerplate(ctx, "晨帆网", p); err != nil {
 			return err
@@ -204,7 +216,8 @@ func work(ctx context.Context, r *consoletest.Service) error {
 			if n%23 == 0 {
 				finding = index.FoundWrong
 			}
-			if err := r.Index.Confirm(ctx, index.Review{At: ago(time.Duration(n%6) * 7 * 24 * time.Hour), By: []string{"林编辑", "吴编辑", "陈编辑"}[n%3], Item: item.ID,
+			if err := r.Index.Confirm(ctx, index.Review{At: ago(time.Duration(n%6) * 7 * 24 * time.Hour),
+				By: []string{"林编辑", "吴编辑", "陈编辑"}[n%3], Item: item.ID,
 				Drawn: index.DrawnRandom, Finding: finding}); err != nil {
 				return err
 			}
