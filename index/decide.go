@@ -11,7 +11,6 @@ import (
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
-	"jianguo/internal/wrap"
 )
 
 // Decide applies an editor's decision, as one durable transaction, and logs
@@ -95,13 +94,4 @@ func (b *batch) stem(r *itemRow, limit int) {
 	d.mark(v, resident.Aside)
 	d.log()
 	b.asides = append(b.asides, v.id)
-}
-
-// Exemptions lists the decisions in force that keep texts from being compared, the last one
-// first: what editors exempted, and what was set aside.
-func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
-	list, err := decisionsWhere(ctx, x.reader, `d.kind IN (?, ?)
-		AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
-		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
-	return list, wrap.Err(err, "index: exemptions")
 }

@@ -89,3 +89,12 @@ func decisionsWhere(ctx context.Context, db sqlite.Querier, where string, args .
 		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
 		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, args...)
 }
+
+// Exemptions lists the decisions in force that keep texts from being compared, the last one
+// first: what editors exempted, and what was set aside.
+func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
+	list, err := decisionsWhere(ctx, x.reader, `d.kind IN (?, ?)
+		AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
+	return list, wrap.Err(err, "index: exemptions")
+}
