@@ -41,6 +41,8 @@ type expectation struct {
 	Gives index.Verdict `json:"gives"`
 }
 
+func (c *demoCmd) apply(f *serveFlags) { f.Listen, f.NATSListen = c.Listen, c.NATSListen }
+
 // Run serves the sample corpus.
 func (c *demoCmd) Run(co *streams) (err error) {
 	dir := c.Data
@@ -50,10 +52,8 @@ func (c *demoCmd) Run(co *streams) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	s, err := startService(co, dir, slices.DeleteFunc(c.More, func(a string) bool { return a == "--" }),
-		func(f *serveFlags) {
-			f.Listen, f.NATSListen = c.Listen, c.NATSListen
-		})
+	more := slices.DeleteFunc(c.More, func(a string) bool { return a == "--" })
+	s, err := startService(co, dir, more, c.apply)
 	if err != nil {
 		return err
 	}

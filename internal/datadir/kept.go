@@ -93,7 +93,7 @@ func (k *Kept) Rescue(copies map[string]func(to string) error) (settle func() er
 		for _, name := range names {
 			path := filepath.Join(k.dir, name)
 			if _, err := os.Lstat(path); err == nil {
-				k.log.Error("another file has taken the place of one that was removed: the copy of the removed one " +
+				k.log.Error("another file has taken the place of one that was removed: the copy of the removed one "+
 					"is beside it", "file", path, "copy", path+rescued)
 				continue
 			}
