@@ -5,13 +5,16 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // quoted matches a single-quoted part of a command line, or a word.
@@ -60,6 +63,9 @@ func TestReadme(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.conn.Close()
+			if r.js, err = jetstream.New(r.conn); err != nil {
+				t.Fatal(err)
+			}
 			// Subscriptions come first: one section subscribes to the events of an earlier one.
 			for _, words := range lines {
 				if words[0] == "nats" && words[1] == "sub" {
@@ -86,6 +92,40 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestReadmeDemo: the demo prints the lines that both READMEs show of it, in their order. A line that ends in … is
+// the beginning of one.
+func TestReadmeDemo(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command(plainBinary(t), "demo", "--once", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"README.md", "README.zh-CN.md"} {
+		raw, err := os.ReadFile(filepath.Join("..", "..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed, shown := strings.Split(string(out), "\n"), 0
+		for line := range strings.Lines(string(raw)) {
+			line, ours := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+			if verdict, _, _ := strings.Cut(line, " "); !ours || !slices.Contains([]string{"unique", "suspect", "duplicate"}, verdict) {
+				continue
+			}
+			begins := strings.TrimSuffix(line, "…")
+			i := slices.IndexFunc(printed, func(p string) bool { return strings.HasPrefix(p, begins) })
+			if i < 0 {
+				t.Errorf("%s: the demo does not print, or not there:\n%s", file, line)
+				continue
+			}
+			printed = printed[i+1:]
+			shown++
+		}
+		if shown < 5 {
+			t.Errorf("%s shows %d lines", file, shown)
+		}
+	}
+}
+
 func packed(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // newcomer runs the commands of a README.
@@ -93,6 +133,7 @@ type newcomer struct {
 	*process
 	t        *testing.T
 	conn     *nats.Conn
+	js       jetstream.JetStream
 	events   *nats.Subscription
 	verdicts map[string]string // by what was published, then the id
 }
@@ -136,11 +177,18 @@ func (r *newcomer) does(words []string) {
 		r.asks(words[1:], comment)
 		return
 	}
+	verb, acknowledged := words[1], words[2] == "-J"
+	if acknowledged {
+		words = words[1:]
+	}
 	subject, payload := words[2], []byte(strings.Join(words[3:], " "))
-	switch words[1] {
+	switch verb {
 	case "sub":
 	case "pub":
-		if err := r.conn.Publish(subject, payload); err != nil {
+		if !acknowledged {
+			r.t.Errorf("nats pub %s: without -J it may be lost, and nobody is told", subject)
+		}
+		if _, err := r.js.Publish(r.t.Context(), subject, payload); err != nil {
 			r.t.Fatal(err)
 		}
 		var of struct{ ID string }
@@ -157,7 +205,7 @@ func (r *newcomer) does(words []string) {
 			r.t.Errorf("%s answers %s %v", subject, m.Data, m.Header)
 		}
 	default:
-		r.t.Errorf("nats %s: what is that?", words[1])
+		r.t.Errorf("nats %s: what is that?", verb)
 	}
 }
 
