@@ -27,7 +27,7 @@ var decoders = map[string]string{
 	"exposure/wire.decodeInt":            "exposure/wire.FuzzDecode",
 	"index/browse.decodeCursor":          "index/browse.FuzzDecodeCursor",
 	"index/reindex.Parse":                "", // encoding/json into numbers
-	"index/resident.DecodePosting":       "sketch.FuzzDecode",
+	"index/resident.DecodePosting":       "compare.FuzzDecodeSketch",
 	"index/sources.Parse":                "index/sources.FuzzParse",
 	"index/verdict.UnpackText":           "index/verdict.FuzzUnpackText",
 	"ingest.DecodeDocument":              "ingest.FuzzDecodeItem",
@@ -41,8 +41,8 @@ var decoders = map[string]string{
 	"segment.parsePattern":               "segment.FuzzParsePattern",
 	"segment/cut.parse":                  "segment/cut.FuzzParse",
 	"simhash.Parse":                      "simhash.FuzzParse",
-	"sketch.Decode":                      "sketch.FuzzDecode",
-	"sketch.DecodeOutline":               "sketch.FuzzDecodeOutline",
+	"compare.DecodeSketch":               "compare.FuzzDecodeSketch",
+	"compare.DecodeOutline":              "compare.FuzzDecodeSketch",
 	"index/bands/buckets.LoadPage":       "index/bands/buckets.FuzzLoadPage",
 	"index/resident.(*Rows).LoadPage":    "index/resident.FuzzLoadColumns",
 	"segment.(*Segmenter).Analyze: HTML": "segment.FuzzAnalyze",
@@ -53,7 +53,7 @@ var decoderName = regexp.MustCompile(`(?m)^func ((?:[dD]ecode|[pP]arse|[uU]npack
 // TestDecodersAreFuzzed: every function that is named as a decoder has a fuzz target.
 func TestDecodersAreFuzzed(t *testing.T) {
 	targets := map[string]bool{}
-	for _, folder := range []string{"api", "bus", "exposure", "index", "ingest", "segment", "simhash", "sketch"} {
+	for _, folder := range []string{"api", "bus", "exposure", "index", "ingest", "segment", "simhash", "compare"} {
 		err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") {
 				return err

@@ -18,13 +18,13 @@ var arrows = map[string][]string{
 	"data":     nil,
 	"segment":  nil,
 	"simhash":  nil,
-	"sketch":   nil,
+	"compare":  {"data"},
 	"exposure": nil,
 	"bus":      nil,
-	"index":    {"simhash", "sketch"},
-	"ingest":   {"bus", "segment", "simhash", "sketch", "index"},
+	"index":    {"simhash", "compare"},
+	"ingest":   {"bus", "segment", "simhash", "compare", "index"},
 	"api":      {"bus", "segment", "ingest", "index", "exposure"},
-	"cmd":      {"bus", "data", "segment", "simhash", "sketch", "index", "ingest", "exposure", "api"},
+	"cmd":      {"bus", "data", "segment", "simhash", "compare", "index", "ingest", "exposure", "api"},
 	// Any package may import these: helpers, most of them for tests and measurements.
 	"internal": {"simhash"},
 	"scripts":  nil,
@@ -37,9 +37,9 @@ var exceptions = map[string][]string{
 	// The evaluation reads the bundled sample, and computes what it explains.
 	"ingest/eval": {"data"},
 	// The test fixture for packages above ingest.
-	"internal/fixture": {"api", "bus", "data", "index", "ingest", "segment", "sketch"},
+	"internal/fixture": {"api", "bus", "data", "index", "ingest", "segment", "compare"},
 	// The differences of two texts are drawn from the alignment that judged them.
-	"api/console/diff": {"sketch"},
+	"api/console/diff": {"compare"},
 	// Tests and pictures of the console run a whole service on the sample.
 	"internal/consoletest":       {"api", "bus", "data", "index", "ingest", "segment"},
 	"internal/consoletest/shots": {"api", "index"},

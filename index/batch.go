@@ -11,13 +11,13 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/compare"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // version is one version of an item: its row in the catalogue, and its current
@@ -50,7 +50,7 @@ type batch struct {
 	events  []Event
 	asides  []string // ids of texts that were set aside
 	// outlines holds the outlines of the new versions, in order; a blank version has none.
-	outlines []sketch.Outline
+	outlines []compare.Outline
 	learned  map[string]*sources.Clauses // by source
 	sources  map[string]int64            // numbers of new sources
 }
@@ -197,7 +197,7 @@ func (b *batch) insert(r *itemRow, a *Article) {
 		x.matcher.Cache(r.ordinal, a)
 		b.post(r.ordinal, resident.NewPosting(simhash.Fingerprint(r.fingerprint), &a.Sketch))
 	}
-	var outline sketch.Outline
+	var outline compare.Outline
 	if a != nil && r.exact != nil {
 		outline = a.Sketch.Outline()
 	}

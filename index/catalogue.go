@@ -11,13 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/index/match"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
-	"jianguo/sketch"
 )
 
 // FileName is the catalogue's file inside the data directory.
@@ -38,10 +39,10 @@ type Config struct {
 	// Recipe). Open calls it after it has loaded the index, so that both can load
 	// in parallel. nil: the empty recipe.
 	Recipe func() (string, error)
-	// Normal makes the normal form of a kept text, so that texts can be compared;
-	// nil: only sketches are compared. It is called from several goroutines, after
-	// Recipe.
-	Normal   func(title, body string) sketch.Input
+	// Normal makes the normal form of a kept text, Original what is quoted of it; nil: the body is both. They are called from several
+	// goroutines, after Recipe.
+	Normal   func(title, body string) compare.Text
+	Original func(title, body string) *reason.Original
 	Language string // of Event.Why; empty: Chinese
 	// Relaxed leaves syncing to the operating system: a power failure may lose the last
 	// batches, a killed process loses nothing. Without it a batch has been fsynced when Add returns.
@@ -236,7 +237,7 @@ func (x *catalogue) setMeta(ctx context.Context, key, value string) {
 func (x *catalogue) setTables(t resident.Tables) {
 	x.tables = t
 	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal,
-		Boilerplate: &x.boilerplate})
+		Original: x.cfg.Original, Boilerplate: &x.boilerplate})
 	for _, l := range x.levels {
 		l.Matcher = x.matcher.Under(l.policy)
 	}

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"jianguo/compare"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
-	"jianguo/sketch"
 )
 
 // fill adds articles that have postings of both families.
@@ -23,7 +23,7 @@ func fill(t *testing.T, x *Index, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
 		a := article(fmt.Sprint("id", n), fmt.Sprint("text", n), uint64(n)<<40|uint64(n)<<8|0xff)
-		a.Sketch = sketch.Make(sketch.Input{Body: strings.Repeat(fmt.Sprintf("第%d号堤坝今晨完成了第%d次巡查。", n, n*7), 3)})
+		a.Sketch = compare.NewSketch(&compare.Text{Body: strings.Repeat(fmt.Sprintf("第%d号堤坝今晨完成了第%d次巡查。", n, n*7), 3)})
 		if _, err := x.Add(context.Background(), []Mutation{{Seq: uint64(n), At: testStart, Article: a}}); err != nil {
 			t.Fatal(err)
 		}

@@ -10,17 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jianguo/compare"
 	"jianguo/index/indextest"
 	"jianguo/index/verdict"
 	"jianguo/internal/tier"
-	"jianguo/sketch"
 )
 
 func openTexts(t *testing.T, dir string, flood int) *Index {
 	return openTest(t, dir, func(c *Config) {
 		*c.Policy, c.Relaxed, c.SweepEvery = DefaultPolicy(), true, -1
 		c.Policy.Flood = flood
-		c.Normal = func(title, body string) sketch.Input { return sketch.Input{Body: body} }
+		c.Normal = func(title, body string) compare.Text { return compare.Text{Body: body} }
 	})
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/compare"
 	"jianguo/index/indextest"
-	"jianguo/sketch"
 )
 
 // A feed gives the same introduction to every article. None is rejected because of another; what
@@ -25,7 +25,7 @@ func TestHeadlines(t *testing.T) {
 	} {
 		a := indextest.ArticleOf(fmt.Sprint("n", seq+1), c.body)
 		a.Title, a.Text.Title = c.title, c.title
-		a.Sketch = sketch.Make(a.Text)
+		a.Sketch = compare.NewSketch(&a.Text)
 		out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(seq + 1), At: indextest.Start.Add(time.Duration(seq) * time.Minute), Article: a}})
 		if err != nil {
 			t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/compare"
 	"jianguo/index/resident"
 	"jianguo/internal/tier"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // residentMemory returns the resident size of this process, in bytes, and the part of it
@@ -47,7 +47,7 @@ func TestMemoryFormula(t *testing.T) {
 	for i := range 240 {
 		text += string(rune(0x4e00 + i*37%3000))
 	}
-	s := sketch.Make(sketch.Input{Body: text})
+	s := compare.NewSketch(&compare.Text{Body: text})
 	keys := len(resident.NewPosting(0, &s).Keys)
 	debug.FreeOSMemory()
 	before, _ := residentMemory(t)
@@ -103,7 +103,7 @@ func TestMemoryForLong(t *testing.T) {
 			text[i] = rune(0x4e00 + r.IntN(3000))
 		}
 		a := article(id, string(text), r.Uint64())
-		a.Sketch = sketch.Make(sketch.Input{Body: string(text)})
+		a.Sketch = compare.NewSketch(&compare.Text{Body: string(text)})
 		return a
 	}
 	debug.FreeOSMemory()

@@ -1,6 +1,9 @@
 package index
 
-import "jianguo/index/verdict"
+import (
+	"jianguo/compare/reason"
+	"jianguo/index/verdict"
+)
 
 // The types of package verdict that are part of the API of this package.
 type (
@@ -11,7 +14,7 @@ type (
 	Withdrawal = verdict.Withdrawal
 	Mutation   = verdict.Mutation
 	Outcome    = verdict.Outcome
-	Facts      = verdict.Facts
+	Facts      = reason.Facts
 	Event      = verdict.Event
 	Policy     = verdict.Policy
 )
@@ -47,8 +50,10 @@ const (
 	RulesHamming   = verdict.RulesHamming
 	SuspectsReject = verdict.SuspectsReject
 
-	Chinese = verdict.Chinese
-	English = verdict.English
+	ReasonDistance = verdict.ReasonDistance
+
+	Chinese = reason.Chinese
+	English = reason.English
 )
 
 // See package verdict.
@@ -59,7 +64,5 @@ var (
 	Strictnesses  = verdict.Strictnesses
 	DefaultPolicy = verdict.DefaultPolicy
 	PackText      = verdict.PackText
-	Compared      = verdict.Compared
-	Estimated     = verdict.Estimated
 	Why           = verdict.Why
 )

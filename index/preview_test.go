@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jianguo/compare"
 	"jianguo/index/bands"
 	"jianguo/index/indextest"
 	"jianguo/internal/must"
 	"jianguo/internal/tier"
-	"jianguo/sketch"
 )
 
 // openTight opens an index with bounds so low that a small corpus reaches them.
@@ -25,7 +25,7 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 		c.Policy.Judged, c.Policy.Passages, c.Policy.Texts, c.Policy.Work = 3, 2, 2, 800
 		c.Policy.Window, c.Policy.Cap = 3*time.Hour, 5*time.Hour
 		c.Relaxed, c.Fail = true, fail
-		c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }
+		c.Normal = func(title, body string) compare.Text { return compare.Text{Title: title, Body: body} }
 	})
 	tables := x.tables
 	tables.Bands = bands.New(bands.Config{Full: full})

@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zeebo/xxh3"
 
+	"jianguo/compare"
 	"jianguo/index/indextest"
 	"jianguo/index/reindex"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // dialect is a recipe for tests. Its words have two characters. One word in forty has
@@ -30,8 +30,8 @@ type dialect int
 
 func (d dialect) name() string { return fmt.Sprint("dialect ", int(d)) }
 
-func (d dialect) normal(_, body string) sketch.Input {
-	return sketch.Input{Body: strings.Map(func(r rune) rune {
+func (d dialect) normal(_, body string) compare.Text {
+	return compare.Text{Body: strings.Map(func(r rune) rune {
 		if r%60 == rune(d) {
 			return -1
 		}
@@ -55,7 +55,7 @@ func (d dialect) analyze(title, body string, _ time.Time) *Article {
 		}
 		s.Add(xxh3.HashString(string(runes[i:i+2])), weight)
 	}
-	a.Print, a.Sketch = s.Print(), sketch.Make(a.Text)
+	a.Print, a.Sketch = s.Print(), compare.NewSketch(&a.Text)
 	return a
 }
 

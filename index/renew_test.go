@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jianguo/compare"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
-	"jianguo/sketch"
 )
 
 // TestReindexOfRunningIndex: articles, decisions, previews and checks go on during a reindex,
@@ -30,7 +30,7 @@ func TestReindexOfRunningIndex(t *testing.T) {
 			var speaks atomic.Int64 // the dialect that articles are prepared by
 			x := openTest(t, dir, func(c *Config) {
 				dialect(0).configure(c)
-				c.Normal = func(title, body string) sketch.Input { return dialect(speaks.Load()).normal(title, body) }
+				c.Normal = func(title, body string) compare.Text { return dialect(speaks.Load()).normal(title, body) }
 			})
 			decisions := uint64(0)
 			step := func() {
@@ -109,7 +109,7 @@ func outlinesInForce(t *testing.T, x *Index) {
 		if err := r.Scan(&ordinal, &encoded); err != nil {
 			return err
 		}
-		want, err := sketch.DecodeOutline(encoded)
+		want, err := compare.DecodeOutline(encoded)
 		if got, ok := x.tables.Rows.Outline(ordinal); ok {
 			if outlines++; got != want {
 				t.Errorf("outline of ordinal %d is of another form", ordinal)

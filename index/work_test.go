@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"jianguo/compare"
 	"jianguo/index/indextest"
-	"jianguo/sketch"
 )
 
 // Long texts are compared as far as the budget of work goes. Beyond it they are judged by their
@@ -18,12 +18,9 @@ func TestWork(t *testing.T) {
 	for _, work := range []int{0, DefaultPolicy().Work} {
 		x := openTest(t, t.TempDir(), func(c *Config) {
 			p := DefaultPolicy()
-			// The less two sketches resemble each other, the likelier they seem, so that
-			// the copied text comes last.
-			p.Work, p.Thresholds.CopySketch = work, sketch.Weights{Bias: 1}
-			p.Thresholds.CopySketch.Of[sketch.Resembles] = -4
+			p.Work = work
 			c.Policy, c.Relaxed = &p, true
-			c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }
+			c.Normal = func(title, body string) compare.Text { return compare.Text{Title: title, Body: body} }
 		})
 		p := &indextest.Press{Rand: rand.New(rand.NewPCG(3, 4))}
 		story := p.Words(3000)
@@ -55,8 +52,8 @@ func TestWork(t *testing.T) {
 		switch {
 		case work > 0 && (e.Verdict != Duplicate || e.Of != "story"):
 			t.Errorf("with enough work: %s of %q", e.Verdict, e.Of)
-		case work == 0 && (e.Verdict != Suspect || e.Of != "story" || e.Facts.Reason != sketch.Estimated ||
-			e.Why != "in doubt: this text is like the earlier story; the texts are too long to compare, so this is an estimate"):
+		case work == 0 && (e.Verdict != Suspect || e.Of != "story" || e.Facts.Reason != compare.TooLong ||
+			e.Why != "in doubt: too long to compare in full"):
 			t.Errorf("without: %s of %q: %s %+v", e.Verdict, e.Of, e.Why, e.Facts)
 		}
 		mustVerify(t, x)

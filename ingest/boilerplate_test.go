@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/compare"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/segment"
-	"jianguo/sketch"
 )
 
 // TestBoilerplateIsLearned: a footer that recurs in the unrelated articles of a source loses its weight, also after a
@@ -46,7 +46,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	policy := index.DefaultPolicy()
 	open := func() *index.Index {
 		x, err := index.Open(t.Context(), index.Config{Dir: dir, Policy: &policy, Relaxed: true,
-			Normal: func(title, body string) sketch.Input {
+			Normal: func(title, body string) compare.Text {
 				return ingest.Normal(seg, title, body)
 			}})
 		if err != nil {
@@ -84,7 +84,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	}
 	for i, it := range unrelated {
 		if e := add(i%2 == 0, "海岬晚报", it.Body+footer); e.Verdict != index.Unique || e.Of != "" {
-			t.Fatalf("%s: %s", it.ID, e.Why)
+			t.Fatalf("%s of %s: %s", it.ID, e.Of, e.Why)
 		}
 	}
 	known := x.Boilerplate("海岬晚报")

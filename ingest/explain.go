@@ -3,14 +3,14 @@ package ingest
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/index"
 	"jianguo/segment"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // Explanation shows how a later text, the query, is judged against an earlier
@@ -21,12 +21,13 @@ type Explanation struct {
 	Query   Side `json:"query"` // the later one, whose margins S is measured with
 	Earlier Side `json:"earlier"`
 
-	Verdict index.Verdict `json:"verdict"`
-	Rule    index.Rule    `json:"rule,omitempty"` // the strongest proposal
-	Decided string        `json:"decided"`        // what decided, with its threshold
-	Series  bool          `json:"series,omitempty"`
-	Facts   *index.Facts  `json:"facts,omitempty"`
-	Why     string        `json:"why"`
+	Verdict index.Verdict  `json:"verdict"`
+	Rule    index.Rule     `json:"rule,omitempty"` // the strongest proposal
+	Kind    string         `json:"kind"`           // what the judge says: duplicate, suspect, series or unrelated
+	Trace   []compare.Step `json:"trace"`          // how it came to that
+	Series  bool           `json:"series,omitempty"`
+	Facts   *index.Facts   `json:"facts,omitempty"`
+	Why     string         `json:"why"`
 
 	Proposals []Meeting `json:"proposals"`
 
@@ -41,12 +42,11 @@ type Explanation struct {
 	QueryShare   float32      `json:"query_weight_shared"`   // share of the query's weight that the earlier text has too
 	EarlierShare float32      `json:"earlier_weight_shared"` // and the other way
 
-	Measured  Judgement `json:"measured"`  // on the texts
-	Estimated Judgement `json:"estimated"` // on the sketches alone
+	Resemblance float32          `json:"resemblance"` // on the texts, 0…1
+	Estimate    compare.Estimate `json:"estimate"`    // on the sketches
 
-	Recipe     string            `json:"recipe"`
-	Policy     string            `json:"policy"`
-	Thresholds sketch.Thresholds `json:"thresholds"`
+	Recipe string `json:"recipe"`
+	Policy string `json:"policy"`
 }
 
 // Side is one of the two texts.
@@ -80,46 +80,24 @@ type SharedTerm struct {
 	Earlier float32 `json:"earlier"`
 }
 
-// Judgement is a comparison and what the judge makes of it.
-type Judgement struct {
-	Resemblance      float32 `json:"resemblance"`
-	QueryContained   float32 `json:"query_contained"`   // share of the query that the earlier text has
-	EarlierContained float32 `json:"earlier_contained"` // and the other way
-	// Clues are what the scores are made of, those against a copy first.
-	Clues  []Weighed `json:"clues"`
-	Kind   string    `json:"kind"` // duplicate, suspect, series or unrelated
-	Reason string    `json:"reason"`
-	Score  float32   `json:"score"` // the same article
-	Story  float32   `json:"story"` // one story, not two of a series
-
-	decided  sketch.Judgement
-	compared sketch.Comparison
-}
-
-// Explain judges a later item against an earlier one as the policy would, with
-// both texts kept; terms bounds Explanation.Terms.
+// Explain judges a later item against an earlier one as the policy would; terms bounds Explanation.Terms.
 func Explain(seg *segment.Segmenter, policy index.Policy, language string, later, earlier *Item, terms int) *Explanation {
-	var qt, et segment.Text
-	seg.Analyze(&qt, later.Title, later.Body)
-	seg.Analyze(&et, earlier.Title, earlier.Body)
 	q, c := Prepare(seg, later), Prepare(seg, earlier)
 	x := &Explanation{
 		Query: side(q), Earlier: side(c), Distance: simhash.Distance(q.Print.Fingerprint, c.Print.Fingerprint),
-		S: q.Print.S(c.Print.Fingerprint), SReverse: c.Print.S(q.Print.Fingerprint),
-		Recipe: seg.Recipe(), Policy: policy.Hash(), Thresholds: policy.Thresholds,
+		S: q.Print.S(c.Print.Fingerprint), SReverse: c.Print.S(q.Print.Fingerprint), Estimate: q.Sketch.Estimate(&c.Sketch),
+		Recipe: seg.Recipe(), Policy: policy.Hash(),
 	}
-	aligned := sketch.Align(q.Text, c.Text)
-	x.Measured = judgement(aligned.Comparison, &policy, func(j sketch.Judgement) sketch.Judgement { return policy.Doubt(j, aligned) })
-	x.Estimated = judgement(sketch.Compare(&q.Sketch, &c.Sketch), &policy, func(j sketch.Judgement) sketch.Judgement { return j })
+	j := compare.Judge(compare.NewDoc(&q.Text), compare.NewDoc(&c.Text), &policy.Limits)
+	x.Kind, x.Trace, x.Resemblance = j.Kind.String(), j.Trace, j.Resemblance
+	x.Facts = reason.Of(&j, func() *reason.Original { return Original(seg, later.Title, later.Body) },
+		func() *reason.Original { return Original(seg, earlier.Title, earlier.Body) })
 	x.flip(&q.Print, &c.Print)
-	x.share(qt.Terms, et.Terms, terms)
+	x.share(termsOf(seg, later), termsOf(seg, earlier), terms)
 	x.meet(q, c, &policy)
-	x.decide(q, c, aligned, &policy)
+	x.decide(&j, q, c, &policy)
 	e := index.Event{ID: q.ID, Verdict: x.Verdict, Cause: index.CauseIngest, Rule: x.Rule, Of: cmp.Or(c.ID, c.Title),
 		Series: map[bool]uint32{true: 1}[x.Series], Distance: &x.Distance, Facts: x.Facts}
-	if policy.Rules != index.RulesHamming {
-		e.Resemblance = &x.Measured.Resemblance
-	}
 	if x.Facts == nil {
 		e.Of = "" // not judged: nothing can be said of it
 	}
@@ -127,17 +105,23 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 	return x
 }
 
-func side(a *index.Article) Side {
-	return Side{ID: a.ID, Title: a.Title, Tokens: int(a.Sketch.Tokens), Blank: a.Blank, Fingerprint: a.Print.Fingerprint.String()}
+// termsOf are the terms of an item.
+func termsOf(seg *segment.Segmenter, it *Item) []segment.Term {
+	var text segment.Text
+	seg.Analyze(&text, it.Title, it.Body)
+	return text.Terms
 }
 
-var kindNames = map[sketch.Kind]string{sketch.Unrelated: "unrelated", sketch.Series: "series", sketch.Suspect: "suspect", sketch.Duplicate: "duplicate"}
+// Reason is the reason of the facts; empty: none.
+func (x *Explanation) Reason() string {
+	if x.Facts == nil {
+		return ""
+	}
+	return x.Facts.Reason
+}
 
-func judgement(c sketch.Comparison, p *index.Policy, doubt func(sketch.Judgement) sketch.Judgement) Judgement {
-	t := p.Thresholds
-	k := doubt(sketch.Judge(c, t))
-	return Judgement{Resemblance: c.Resemblance, QueryContained: c.ContainedA, EarlierContained: c.ContainedB,
-		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, decided: k, compared: c}
+func side(a *index.Article) Side {
+	return Side{ID: a.ID, Title: a.Title, Tokens: int(a.Sketch.Tokens), Blank: a.Blank, Fingerprint: a.Print.Fingerprint.String()}
 }
 
 func (x *Explanation) flip(q, c *simhash.Print) {
@@ -211,118 +195,30 @@ func (x *Explanation) meet(q, c *index.Article, p *index.Policy) {
 }
 
 // decide repeats what the index does once it has met the earlier text.
-func (x *Explanation) decide(q, c *index.Article, aligned *sketch.Alignment, p *index.Policy) {
+func (x *Explanation) decide(j *compare.Judgement, q, c *index.Article, p *index.Policy) {
 	x.Verdict = index.Unique
 	i := slices.IndexFunc(x.Proposals, func(m Meeting) bool { return m.Met })
-	switch {
-	case q.Blank || c.Blank:
-		x.Decided = "one side has no letter and no digit: it matches nothing"
-		return
-	case i < 0:
-		x.Decided = "the search would not have met the earlier text"
+	if i < 0 {
+		x.Facts = nil // blank, or the search would not have met the earlier text
 		return
 	}
 	x.Rule = x.Proposals[i].Rule
-	m := &x.Measured
-	if p.Texts == 0 {
-		m = &x.Estimated
-	}
-	x.Facts = index.Compared(&m.decided, aligned)
-	if p.Texts == 0 {
-		x.Facts = index.Estimated(&m.decided, &m.compared)
-	}
 	switch {
-	case x.Rule == index.ByExact && sketch.Untold(&q.Text, q.Title, c.Title):
-		x.Verdict, x.Decided, x.Facts = index.Suspect, "the normal forms are the same, and say nothing of the headlines, which are two", &index.Facts{Reason: sketch.Headlines}
+	case x.Rule == index.ByExact && q.Text.Untold(q.Title, c.Title):
+		x.Verdict, x.Facts = index.Suspect, &index.Facts{Reason: compare.Headlines}
 	case x.Rule == index.ByExact:
-		x.Verdict, x.Decided, x.Facts = index.Duplicate, "the normal forms are the same", &index.Facts{Reason: "exact"}
+		x.Verdict, x.Facts = index.Duplicate, &index.Facts{Reason: compare.Exact}
 	case p.Rules == index.RulesHamming:
-		x.Verdict, x.Decided = index.Duplicate, fmt.Sprintf("distance %d ≤ %d", x.Distance, p.Distance)
-		x.Facts = &index.Facts{Reason: "distance"}
-	default:
-		x.judged(m, p)
-	}
-}
-
-func (x *Explanation) judged(m *Judgement, p *index.Policy) {
-	t := &p.Thresholds
-	score := fmt.Sprintf("score %.3f (duplicate from %g, a short text from %g; doubt from %g), story %.3f (suspect from %g)",
-		m.Score, t.Duplicate, t.DuplicateShort, t.Doubt, m.Story, t.Suspect)
-	if rule := t.Vetoed(&m.compared); rule != "" {
-		score += ", no duplicate: " + rule
-	}
-	x.Decided = m.Reason + ": " + score
-	switch m.decided.Kind {
-	case sketch.Duplicate:
+		x.Verdict, x.Facts = index.Duplicate, &index.Facts{Reason: index.ReasonDistance}
+	case j.Kind == compare.Duplicate:
 		x.Verdict = index.Duplicate
-	case sketch.Suspect:
+	case j.Kind == compare.Suspect && p.Suspects == index.SuspectsReject:
+		x.Verdict, x.Rule = index.Duplicate, index.BySuspected
+	case j.Kind == compare.Suspect:
 		x.Verdict = index.Suspect
-		if p.Suspects == index.SuspectsReject {
-			x.Verdict, x.Rule = index.Duplicate, index.BySuspected
-		}
-	case sketch.Series:
+	case j.Kind == compare.Series:
 		x.Series = true
 	default:
-		x.Rule, x.Facts = index.NoRule, &index.Facts{Reason: m.Reason}
-		x.Decided = fmt.Sprintf("%s: resemblance %.3f (related from %g), %s", m.Reason, m.Resemblance, t.Related, score)
+		x.Rule = index.NoRule
 	}
-}
-
-// Weighed is a clue, in words, and what it adds to the two scores before they
-// are pressed between 0 and 1: below zero speaks against.
-type Weighed struct {
-	Clue  string  `json:"clue"`
-	Words string  `json:"words"`
-	Value float64 `json:"value"`
-	Score float64 `json:"score"`
-	Story float64 `json:"story"`
-}
-
-// clueWords say what a clue has found where it is not zero.
-var clueWords = map[sketch.Clue]string{
-	sketch.SoftLeast:   "pairs of characters in common, of the side that has fewer",
-	sketch.SoftMost:    "pairs of characters in common, of the side that has more",
-	sketch.Slots:       "other figures in the same places",
-	sketch.Conflicts:   "how many places have other figures",
-	sketch.Missing:     "figures that the other side lacks",
-	sketch.News:        "figures that only one side has",
-	sketch.Agreed:      "figures in common",
-	sketch.Shared:      "size of what is in common",
-	sketch.Resembles:   "resemblance",
-	sketch.Overhang:    "over three tenths of one side outside equal runs",
-	sketch.Novel:       "new sentences on one side",
-	sketch.Head:        "what a headline or opening says stands in the other text",
-	sketch.Subjects:    "names that each side repeats and the other lacks",
-	sketch.Topic:       "headlines or openings about what the other text has nowhere",
-	sketch.Titled:      "two headlines about what the other text has nowhere",
-	sketch.Words:       "Latin words on each side that the other lacks",
-	sketch.Label:       "headlines that name two different things in Latin letters",
-	sketch.Apart:       "days between their times of publication, more than three",
-	sketch.Known:       "pairs of characters of the later text that the earlier one has",
-	sketch.AddsFigures: "figures of the later text that the earlier one lacks, or says of something else",
-	sketch.AddsNames:   "names in the later text that the earlier one lacks",
-	sketch.AddsUnknown: "in its new sentences, characters and words that the earlier text has nowhere",
-	sketch.AddsMatter:  "new passages of the later text",
-}
-
-// leastWeighed is the least that a clue must add to be shown.
-const leastWeighed = .25
-
-// weigh lists the clues that count, those against a copy first.
-func weigh(c *sketch.Comparison, t *sketch.Thresholds) []Weighed {
-	copies, story := &t.CopySketch, &t.StorySketch
-	if c.Exact {
-		copies, story = &t.Copy, &t.Story
-	}
-	e := c.Evidence()
-	var out []Weighed
-	for i, v := range e {
-		clue := sketch.Clue(i)
-		w := Weighed{clue.String(), clueWords[clue], v, v * copies.Of[i], v * story.Of[i]}
-		if math.Abs(w.Score) >= leastWeighed || math.Abs(w.Story) >= leastWeighed {
-			out = append(out, w)
-		}
-	}
-	slices.SortFunc(out, func(a, b Weighed) int { return cmp.Compare(a.Score, b.Score) })
-	return out
 }

@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/segment"
-	"jianguo/sketch"
 )
 
 // TestExplainAgreesWithIndex holds explanations against what the index does
@@ -56,10 +57,9 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, l
 	if policy.Rules = index.RulesJianguo; strictness != "" {
 		policy = policy.At(strictness)
 	}
-	x, err := index.Open(t.Context(), index.Config{Dir: t.TempDir(), Policy: &policy, Relaxed: true,
-		Normal: func(title, body string) sketch.Input {
-			return ingest.Normal(seg, title, body)
-		}})
+	x, err := index.Open(t.Context(), index.Config{Dir: t.TempDir(), Policy: &policy, Relaxed: true, Language: index.English,
+		Normal:   func(title, body string) compare.Text { return ingest.Normal(seg, title, body) },
+		Original: func(title, body string) *reason.Original { return ingest.Original(seg, title, body) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +76,8 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, l
 		last = out[0].Event
 	}
 	e := ingest.Explain(seg, policy, index.English, later, earlier, 8)
-	if e.Verdict != last.Verdict || e.Series != (last.Series != 0) || e.Decided == "" {
-		t.Errorf("%s %s after %s: explained as %s (%s), the index says %s (%s)", strictness, later.ID, earlier.ID, e.Verdict, e.Decided, last.Verdict, last.Why)
+	if e.Verdict != last.Verdict || e.Series != (last.Series != 0) || len(e.Trace) == 0 || !e.Trace[len(e.Trace)-1].Decided || e.Rule != index.NoRule && e.Why != last.Why && last.Rule != index.ByExact {
+		t.Errorf("%s %s after %s: explained as %s (%s), the index says %s (%s)", strictness, later.ID, earlier.ID, e.Verdict, e.Why, last.Verdict, last.Why)
 	}
 	if last.Distance != nil && last.Rule != index.ByExact && *last.Distance != e.Distance {
 		t.Errorf("%s after %s: distance %d, the index says %d", later.ID, earlier.ID, e.Distance, *last.Distance)

@@ -16,10 +16,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
+	"jianguo/compare"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/segment"
-	"jianguo/sketch"
 )
 
 // segmenter is shared: it never changes.
@@ -50,7 +50,7 @@ type testService struct {
 	service *Service
 }
 
-func normal(title, body string) sketch.Input {
+func normal(title, body string) compare.Text {
 	return Normal(segmenter, title, body)
 }
 

@@ -63,7 +63,7 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 			if own, err = o.await(ctx, done, own, number); err != nil || len(own) == 0 {
 				return after, err
 			}
-			if err := compare(&own[0], m.Data()); err != nil {
+			if err := sameEvent(&own[0], m.Data()); err != nil {
 				return after, err
 			}
 			after, own = number, own[1:]

@@ -1,14 +1,16 @@
 package ingest
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/index"
 	"jianguo/segment"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // scratch are the buffers of analyses, *segment.Text. What is returned from here never refers to them.
@@ -26,38 +28,30 @@ func Prepare(seg *segment.Segmenter, it *Item) *index.Article {
 	if it.Published != nil {
 		a.Published = *it.Published
 	}
-	a.Text.Published = sketch.Day(a.Published)
-	a.Sketch = sketch.Make(a.Text)
+	a.Text.Published = compare.Day(a.Published)
+	a.Sketch = compare.NewSketch(&a.Text)
 	return a
 }
 
 // Normal returns the normal form of a text, as texts are compared.
-func Normal(seg *segment.Segmenter, title, body string) sketch.Input {
+func Normal(seg *segment.Segmenter, title, body string) compare.Text {
 	text := scratch.Get().(*segment.Text)
 	defer scratch.Put(text)
 	seg.Analyze(text, title, body)
 	return normalForm(text)
 }
 
-// normalForm copies the normal form out of buffers, in one allocation for all its strings.
-func normalForm(text *segment.Text) sketch.Input {
-	size := len(text.Title) + len(text.Body)
-	for _, name := range text.Names {
-		size += len(name)
-	}
-	var all strings.Builder
-	all.Grow(size)
-	clone := func(s string) string {
-		start := all.Len()
-		all.WriteString(s)
-		return all.String()[start:]
-	}
-	in := sketch.Input{Title: clone(text.Title), Body: clone(text.Body), Names: make([]string, len(text.Names)),
-		Sentences: append([]int32(nil), text.Sentences...)}
-	for i, name := range text.Names {
-		in.Names[i] = clone(name)
-	}
-	return in
+// normalForm copies the normal form out of buffers.
+func normalForm(text *segment.Text) compare.Text {
+	return compare.Text{Title: strings.Clone(text.Title), Body: strings.Clone(text.Body), Words: slices.Clone(text.Begins),
+		Sentences: slices.Clone(text.Sentences)}
+}
+
+// Original returns what is quoted of an article: its headline and its body as readers see them.
+func Original(seg *segment.Segmenter, title, body string) *reason.Original {
+	text := title + "\n" + segment.Plain(body)
+	t := seg.Trace(text)
+	return &reason.Original{Text: text, Form: t.Form, Origin: t.Origin}
 }
 
 // Fingerprint sums the terms of a text.

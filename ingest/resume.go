@@ -164,12 +164,12 @@ func (o *outbox) compareLast(ctx context.Context, number uint64, published []byt
 	if err != nil || len(own) == 0 {
 		return err
 	}
-	return compare(&own[0], published)
+	return sameEvent(&own[0], published)
 }
 
-// compare returns errDiffers if two services came to different events. Their reasons and recipes may differ: one of
-// them may be of a newer version.
-func compare(own *index.Event, published []byte) error {
+// sameEvent returns errDiffers if two services came to different events. Their reasons and recipes may differ: one of them
+// may be of a newer version.
+func sameEvent(own *index.Event, published []byte) error {
 	var e index.Event
 	if err := json.Unmarshal(published, &e); err != nil {
 		return fmt.Errorf("ingest: event %d cannot be read: %w", own.Number, err)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-ego/gse"
 
+	"jianguo/compare"
 	"jianguo/data"
-	"jianguo/sketch"
 )
 
 // bulletin is written for the benchmarks; with its headline it has about 650
@@ -71,7 +71,7 @@ func BenchmarkAnalyzeFingerprintAndSketch(b *testing.B) {
 	for b.Loop() {
 		s.Analyze(&x, bulletinTitle, bulletin)
 		fingerprint(&x)
-		sketch.Make(sketch.Input{Title: x.Title, Body: x.Body, Names: x.Names})
+		compare.NewSketch(&compare.Text{Title: x.Title, Body: x.Body})
 	}
 }
 

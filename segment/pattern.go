@@ -36,7 +36,9 @@ const (
 	endPart   // $
 	breakPart // ， or ：
 	restPart  // ...
-	boxPart   // ...×
+	allPart   // ....
+	numberPart
+	boxPart // ...×
 )
 
 func parsePattern(s string, normal func(string) string) (p pattern, err error) {
@@ -54,6 +56,10 @@ func parsePattern(s string, normal func(string) string) (p pattern, err error) {
 		switch {
 		case strings.HasPrefix(s, "...×"):
 			p.parts, s = append(p.parts, part{kind: boxPart}), s[len("...×"):]
+		case strings.HasPrefix(s, "...."):
+			p.parts, s = append(p.parts, part{kind: allPart}), s[4:]
+		case s[0] == '#':
+			p.parts, s = append(p.parts, part{kind: numberPart}), s[1:]
 		case strings.HasPrefix(s, "..."):
 			p.parts, s = append(p.parts, part{kind: restPart}), s[3:]
 		case strings.HasPrefix(s, "："):
@@ -69,17 +75,17 @@ func parsePattern(s string, normal func(string) string) (p pattern, err error) {
 		case s[0] == '.':
 			return p, fmt.Errorf("a single dot means nothing here")
 		default:
-			n := strings.IndexAny(s, "{$.：")
+			n := strings.IndexAny(s, "{$.：#")
 			if n < 0 {
 				n = len(s)
 			}
 			p.parts, s = appendLiterals(p.parts, normal("x"+s[:n]+"x")), s[n:]
 		}
 	}
-	if len(p.parts) == 0 || p.parts[0].kind != literalPart {
-		return p, fmt.Errorf("want a literal to begin with, or ^{n} and a literal")
+	if len(p.parts) == 0 || p.parts[0].kind != literalPart && (p.parts[0].kind != numberPart || !p.begin) {
+		return p, fmt.Errorf("want a literal to begin with, or ^{n} and a literal, or ^#")
 	}
-	if n := utf8.RuneCount(p.parts[0].literal); n < 2 && p.head+p.tail == 0 {
+	if n := utf8.RuneCount(p.parts[0].literal); n < 2 && p.head+p.tail == 0 && p.parts[0].kind == literalPart {
 		return p, fmt.Errorf("want a literal of two characters or more where a pattern may stand anywhere")
 	}
 	return p, nil
@@ -180,6 +186,14 @@ func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bo
 				continue
 			}
 			i++
+		case allPart:
+			i = len(body)
+		case numberPart:
+			n := len(body[i:]) - len(bytes.TrimLeft(body[i:], "-0123456789.%"))
+			if n == 0 || i > 0 && body[i-1] >= '0' && body[i-1] <= '9' {
+				return 0, false
+			}
+			i += n
 		case restPart:
 			i = sentenceEnd(body, i, breaks)
 		case boxPart:

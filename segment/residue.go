@@ -29,13 +29,23 @@ func (r *residue) add(file string, normal func(string) string) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %.40q: %w", line, s, err)
 		}
-		c, _ := utf8.DecodeRune(p.parts[0].literal)
-		r.byFirst[c] = append(r.byFirst[c], p)
-		if c < 1<<16 {
-			r.first[c>>6] |= 1 << (c & 63)
+		for _, c := range p.firsts() {
+			r.byFirst[c] = append(r.byFirst[c], p)
+			if c < 1<<16 {
+				r.first[c>>6] |= 1 << (c & 63)
+			}
 		}
 	}
 	return nil
+}
+
+// firsts are the runes that a pattern begins with.
+func (p *pattern) firsts() []rune {
+	if p.parts[0].kind == numberPart {
+		return []rune("-0123456789")
+	}
+	c, _ := utf8.DecodeRune(p.parts[0].literal)
+	return []rune{c}
 }
 
 // find appends the spans of body that are residue; none if less than a third of body would remain. breaks are

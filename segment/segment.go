@@ -42,7 +42,7 @@ import (
 
 // version is part of the recipe. It changes with every change of this code that changes a result, and with
 // every change of what simhash and sketch make of the same text.
-const version = "6"
+const version = "7"
 
 // Config says which tables a Segmenter is built from. Data is required.
 type Config struct {
@@ -159,7 +159,7 @@ func (s *tables) analyze(t *Text, title, body string) {
 	if t.Blank = len(t.titleOut)+len(t.bodyOut) == 0; t.Blank {
 		return
 	}
-	if len(t.bodyOut) < shortBody {
+	if t.headed() {
 		t.join(t.titleOut)
 	}
 	t.join(t.bodyOut)
@@ -167,6 +167,7 @@ func (s *tables) analyze(t *Text, title, body string) {
 	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
 	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
 	t.findNames(&s.lexicon)
+	t.findWords(&s.lexicon)
 }
 
 // shortBody is the length, in bytes of normal form (a Han character is three), below which the headline is part

@@ -27,12 +27,16 @@ type Text struct {
 	// in order of appearance, as often as they appear. They come from the same content as Terms, and lie within
 	// a clause.
 	Names []string
+	// Begins are the words of what is compared, which is Body, or Title, a '\n' and Body where the body is short: the offset where each
+	// begins, times two, plus one for a name.
+	Begins []int32
 
 	title, body       normalizer
 	titleOut, bodyOut []byte
 	spans             []span
 	// content is Body, or Title and Body, with single spaces between Latin words and no other separators.
 	content []byte
+	form    []byte // of a short text
 	// ends are the offsets in content where clauses end.
 	ends     []int32
 	cutter   cut.Cutter
@@ -42,7 +46,7 @@ type Text struct {
 
 func (t *Text) reset() {
 	t.Exact = [16]byte{}
-	t.Terms, t.Names = t.Terms[:0], t.Names[:0]
+	t.Terms, t.Names, t.Begins = t.Terms[:0], t.Names[:0], t.Begins[:0]
 	t.Sentences = t.Sentences[:0]
 	t.content, t.ends, t.words = t.content[:0], t.ends[:0], nil
 }
@@ -67,6 +71,36 @@ func (t *Text) findNames(l *lexicon) {
 			t.Names = append(t.Names, view(t.content[w.Start:w.End]))
 		}
 	}
+}
+
+// findWords fills Begins: content has no clause breaks, and a space for one between Latin words.
+func (t *Text) findWords(l *lexicon) {
+	form := t.bodyOut
+	if t.headed() {
+		form = append(append(append(t.form[:0], t.titleOut...), '\n'), t.bodyOut...)
+		t.form = form
+	}
+	i, j := 0, int32(0)
+	skip := func() {
+		for i < len(form) && form[i] == '\n' && t.content[j] != ' ' {
+			i++
+		}
+	}
+	for _, w := range t.words {
+		for skip(); j < w.Start; skip() {
+			i, j = i+1, j+1
+		}
+		begin := int32(i) << 1
+		if l.names(w) {
+			begin |= 1
+		}
+		t.Begins = append(t.Begins, begin)
+	}
+}
+
+// headed reports that the body says too little alone, and is read with its headline before it.
+func (t *Text) headed() bool {
+	return len(t.bodyOut) < shortBody && len(t.titleOut) > 0 && !bytes.Equal(t.titleOut, t.bodyOut)
 }
 
 // divide fills Sentences.

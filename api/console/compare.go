@@ -37,7 +37,7 @@ const foldFrom = 120
 // comparing compares two items; the title counts as the first paragraph of each.
 func (p *page) comparing(a, b *index.Item) *comparison {
 	v, e := &comparison{A: a, B: b}, judged(b, a.ID)
-	r := p.c.words.compare(v.text(a), v.text(b), e != nil && e.Series != 0)
+	r := p.c.words.compare(v.text(a), v.text(b))
 	v.Moves, v.Conflicts, v.Partial = r.Moves, r.Conflicts, r.Partial
 	v.SharedA, v.SharedB = r.SharedA, r.SharedB
 	if e != nil && e.Facts != nil && e.Facts.Coverage != nil {

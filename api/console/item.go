@@ -125,10 +125,10 @@ func (p *page) Reply(v *itemView) string {
 		fmt.Sprintf(p.T("您的稿件有 %s 见于该稿，该稿有 %s 见于您的稿件。",
 			"%s of your article is in it, and %s of it is in your article."), p.Whole(v.Compare.SharedB),
 			p.Whole(v.Compare.SharedA))}
-	if e := judged(v.Item, v.Lead.ID); e != nil && e.Facts != nil && e.Facts.New != nil && e.Facts.New.Text != "" {
+	if e := judged(v.Item, v.Lead.ID); e != nil && e.Facts != nil && e.Facts.New != nil && len(e.Facts.New.Quotes) > 0 {
 		lines = append(lines, fmt.Sprintf(p.T("该稿没有的内容约 %d 字，如“%s”。",
 			"About %d characters are not in it, such as “%s”."),
-			e.Facts.New.Characters, e.Facts.New.Text))
+			e.Facts.New.Characters, strings.Join(e.Facts.New.Quotes, p.T("、", ", "))))
 	}
 	if address := p.LinkOf(v.Lead.URL); address != "" {
 		lines = append(lines, address)

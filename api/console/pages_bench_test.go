@@ -16,13 +16,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/api/console"
+	"jianguo/compare"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/segment"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 const seedItems = 100_000
@@ -123,10 +123,10 @@ func seed(b *testing.B, x *index.Index, seg *segment.Segmenter) {
 	r := rand.New(rand.NewPCG(6, 2025))
 	var plain, prepared []*index.Article
 	bodies := map[*index.Article]string{}
-	noSketch, at := sketch.Make(sketch.Input{}), time.Now().Add(-30*24*time.Hour)
+	noSketch, at := compare.NewSketch(&compare.Text{}), time.Now().Add(-30*24*time.Hour)
 	prepare := func(body string) *index.Article {
 		a := ingest.Prepare(seg, &ingest.Item{Title: headline(r), Body: body})
-		a.Text.Title, a.Text.Body, a.Text.Names, a.Packed = "", "", nil, index.PackText(body)
+		a.Text, a.Packed = compare.Text{}, index.PackText(body)
 		return a
 	}
 	var batch []index.Mutation

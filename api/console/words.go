@@ -21,11 +21,11 @@ func newCutter(s *segment.Segmenter) *cutter {
 	return &cutter{segmenter: s, texts: sync.Pool{New: func() any { return new(segment.Text) }}}
 }
 
-// compare aligns two plain texts, which may be of one form; a is the earlier one.
-func (c *cutter) compare(a, b string, form bool) *diff.Result {
+// compare aligns two plain texts; a is the earlier one.
+func (c *cutter) compare(a, b string) *diff.Result {
 	x, y := c.segmenter.Trace(a), c.segmenter.Trace(b)
 	return diff.Compare(diff.Text{Original: a, Form: x.Form, Origin: x.Origin},
-		diff.Text{Original: b, Form: y.Form, Origin: y.Origin}, form)
+		diff.Text{Original: b, Form: y.Form, Origin: y.Origin})
 }
 
 // IndexWords returns a function for browse.Config.Words: the words of an article's

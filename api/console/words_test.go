@@ -30,7 +30,7 @@ func TestSpansCoverTheTexts(t *testing.T) {
 		"①", "乾隆", "饼乾", "\xff", "😀", "ㄅ", "한국", "本文来源：某报\n", "x <y", "2025年6月9日", "½"})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := strings.Join(rapid.SliceOfN(parts, 0, 40).Draw(t, "a"), ""), strings.Join(rapid.SliceOfN(parts, 0, 40).Draw(t, "b"), "")
-		r := c.compare(a, b, false)
+		r := c.compare(a, b)
 		for text, spans := range map[string][]diff.Span{a: r.A, b: r.B} {
 			if a == b {
 				spans = r.A
@@ -46,7 +46,7 @@ func TestSpansCoverTheTexts(t *testing.T) {
 				t.Fatalf("the spans end at %d of %d", at, len(text))
 			}
 		}
-		if same := c.compare(a, a, false); same.SharedA != 1 && c.segmenter.Trace(a).Form != "" && strings.Trim(c.segmenter.Trace(a).Form, "\n ") != "" || same.Conflicts+same.Moves > 0 {
+		if same := c.compare(a, a); same.SharedA != 1 && c.segmenter.Trace(a).Form != "" && strings.Trim(c.segmenter.Trace(a).Form, "\n ") != "" || same.Conflicts+same.Moves > 0 {
 			t.Fatalf("%q and itself: %+v", a, same)
 		}
 	})
@@ -58,7 +58,7 @@ func TestWeatherReports(t *testing.T) {
 	c := testCutter(t)
 	a := strings.Repeat("今天夜间到明天白天多云，最高气温25℃，最低气温18℃，降雨½㎜；№3监测站记录面积4㎡。", 3)
 	b := strings.ReplaceAll(a, "25℃", "27℃")
-	r := c.compare(a, b, false)
+	r := c.compare(a, b)
 	var conflict []string
 	for _, s := range r.B {
 		switch s.Kind {
@@ -81,7 +81,7 @@ func TestFormsAreEqual(t *testing.T) {
 		{"1246艘渔船回港", "1,246 艘漁船回港"},
 		{"乾隆年间的饼干", "乾隆年間的餅乾"},
 	} {
-		r := c.compare(pair[0], pair[1], false)
+		r := c.compare(pair[0], pair[1])
 		for _, s := range append(r.A, r.B...) {
 			if s.Kind != diff.Same {
 				t.Errorf("%q and %q differ: %+v", pair[0], pair[1], r)
@@ -113,7 +113,7 @@ func TestTraditionalCopies(t *testing.T) {
 		if simplified == "" || traditional == "" {
 			t.Fatalf("the sample has no %s with a copy in traditional characters", id)
 		}
-		if share := c.compare(simplified, traditional, false).SharedB; share < .95 {
+		if share := c.compare(simplified, traditional).SharedB; share < .95 {
 			t.Errorf("%s: %.1f %% of the copy is shown as shared", id, 100*share)
 		}
 	}
@@ -156,6 +156,6 @@ func BenchmarkCompareArticles(b *testing.B) {
 	second = strings.ToValidUTF8(second, "")
 	b.ResetTimer()
 	for b.Loop() {
-		c.compare(first, second, false).Rows()
+		c.compare(first, second).Rows()
 	}
 }

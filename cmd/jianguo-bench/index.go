@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"jianguo/cmd/jianguo-bench/synth"
+	"jianguo/compare"
 	"jianguo/index"
 	"jianguo/internal/datadir"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 type indexCmd struct {
@@ -166,7 +166,7 @@ func (b *indexBench) article(i uint64, p simhash.Print) *index.Article {
 	if f, ok := b.items.Family(i); ok {
 		r = rand.New(rand.NewPCG(seed+2, f))
 	}
-	a.Sketch = sketch.Make(sketch.Input{Body: randomText(r, figures)})
+	a.Sketch = compare.NewSketch(&compare.Text{Body: randomText(r, figures)})
 	for k := range a.Exact {
 		a.Exact[k] = byte(figures.Uint32())
 	}

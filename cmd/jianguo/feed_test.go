@@ -8,11 +8,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"jianguo/compare"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/segment"
-	"jianguo/sketch"
 )
 
 // feedDirectory makes a data directory of documents, which arrive an hour apart: feed DIR FILE
@@ -28,7 +28,7 @@ func feed(dir, docs string) error {
 	if err != nil {
 		return err
 	}
-	x, err := index.Open(context.Background(), index.Config{Dir: dir, Recipe: func() (string, error) { return s.Recipe(), nil }, Normal: func(title, body string) sketch.Input {
+	x, err := index.Open(context.Background(), index.Config{Dir: dir, Recipe: func() (string, error) { return s.Recipe(), nil }, Normal: func(title, body string) compare.Text {
 		return ingest.Normal(s, title, body)
 	}})
 	if err != nil {

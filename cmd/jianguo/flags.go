@@ -116,8 +116,7 @@ var flagTexts = kong.Vars{
 		"EXPOSURES. Subjects stay the same.",
 	"legacy_redis": "Also ask this Redis about users who are not imported yet, and import them: " +
 		"redis://[user:password@]host:port/db.",
-	"strictness": "copies: nearly all of it is in the earlier text; rewrites: also the same in other words; " +
-		"stories: also the same report with little of its own",
+	"strictness": "what makes news; copies: a sentence, 30 characters; rewrites: a paragraph, 80; stories: 200",
 }
 
 // busWait is how long a start waits for a bus: elections of a cluster take seconds. Tests set less.

@@ -134,6 +134,7 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 	}
 	screen := co.progress.Stages("loading")
 	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recipe: recipe, Normal: s.normal,
+		Original: s.original,
 		Language: f.Language,
 		Relaxed:  f.Durability == "relaxed", SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log,
 		Progress: func(stage string, done, total int64) {

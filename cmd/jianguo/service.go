@@ -15,6 +15,8 @@ import (
 
 	"jianguo/api"
 	"jianguo/bus"
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/importer"
@@ -26,7 +28,6 @@ import (
 	"jianguo/internal/steady"
 	"jianguo/internal/wait"
 	"jianguo/segment"
-	"jianguo/sketch"
 )
 
 // service is a running `jianguo serve`.
@@ -144,8 +145,12 @@ func (s *service) close() error {
 
 // normal is the normal form of a kept text. The segmenter is loaded before anything
 // is judged.
-func (s *service) normal(title, body string) sketch.Input {
+func (s *service) normal(title, body string) compare.Text {
 	return ingest.Normal(s.segmenter, title, body)
+}
+
+func (s *service) original(title, body string) *reason.Original {
+	return ingest.Original(s.segmenter, title, body)
 }
 
 // plan is how the streams of this bus are made, once it is connected.

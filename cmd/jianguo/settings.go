@@ -16,12 +16,16 @@ type policyFlags struct {
 	Distance   int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
 	Suspects   string        `help:"Suspects: ${enum}." enum:"publish,hold,reject" default:"publish" group:"everyday"`
 	Strictness string        `help:"Rejected: ${strictness}." enum:"${levels}" default:"rewrites" group:"everyday"`
+	News       int           `help:"How many new characters make news, instead of --strictness." placeholder:"80"`
 	Window     time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
 }
 
 // policy returns the policy that the flags describe.
 func (f policyFlags) policy() *index.Policy {
 	p := index.DefaultPolicy().At(f.Strictness)
+	if f.News != 0 {
+		p.Strictness, p.Limits = "", p.Limits.At(f.News)
+	}
 	p.Rules, p.Distance, p.Suspects, p.Window = f.Rule, f.Distance, f.Suspects, f.Window
 	p.Cap = max(p.Cap, p.Window)
 	return &p

@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"jianguo/compare"
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/index/verdict"
-	"jianguo/sketch"
 )
 
 // What the tests of package index have too.
@@ -30,7 +30,7 @@ func openTest(t testing.TB, dir string, change func(*index.Config)) *index.Index
 	t.Helper()
 	p := verdict.DefaultPolicy()
 	p.Rules = verdict.RulesHamming
-	cfg := index.Config{Dir: dir, Policy: &p, Language: verdict.English}
+	cfg := index.Config{Dir: dir, Policy: &p, Language: index.English}
 	if change != nil {
 		change(&cfg)
 	}
@@ -46,7 +46,7 @@ func fill(t *testing.T, x *index.Index, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
 		a := article(fmt.Sprint("id", n), fmt.Sprint("text", n), uint64(n)<<40|uint64(n)<<8|0xff)
-		a.Sketch = sketch.Make(sketch.Input{Body: strings.Repeat(fmt.Sprintf("第%d号堤坝今晨完成了第%d次巡查。", n, n*7), 3)})
+		a.Sketch = compare.NewSketch(&compare.Text{Body: strings.Repeat(fmt.Sprintf("第%d号堤坝今晨完成了第%d次巡查。", n, n*7), 3)})
 		if _, err := x.Add(context.Background(), []verdict.Mutation{{Seq: uint64(n), At: testStart, Article: a}}); err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func (w *follower) take(s *seen) {
 	}
 	switch {
 	case s.verdict == verdict.Suspect:
-		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?,?)`, s.ordinal, s.rank(),
+		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?,?)`, s.ordinal, s.likely(),
 			index.FamilyOf(s.series, s.of, s.ofSeries), s.source, s.arrived, s.facts().Reason)
 	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference:
 		// The others are not detection's.

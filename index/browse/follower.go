@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"jianguo/compare/reason"
 	"jianguo/index/verdict"
 )
 
@@ -64,48 +65,20 @@ func lot(ordinal uint32) int64 {
 	return int64(h >> 33)
 }
 
-// rank is how little a suspect adds to the earlier text, 0…1: the share of it that is not new,
-// less .02 for each new fact. Without an alignment it is likely.
-func (s *seen) rank() float64 {
+// likely is how little an item adds to the earlier text, 0…1: the share of it that is not new, less .02 for each new fact; 1 where the
+// texts were not compared.
+func (s *seen) likely() float64 {
 	f := s.facts()
 	if f.New == nil {
-		return s.likely()
+		return 1
 	}
 	return math.Max(0, 1-float64(f.New.Share)-.02*float64(f.New.Facts))
 }
 
-// likely is the probability, 0…1, that the item is a copy: the judge's score if
-// it is stored, else the resemblance, lowered by figures that differ.
-func (s *seen) likely() float64 {
-	if s.rule == verdict.ByExact || s.rule == verdict.ByBlocked && !s.resemblance.Valid {
-		return 1
-	}
-	p := 0.5
-	switch {
-	case s.resemblance.Valid:
-		p = s.resemblance.Float64
-	case s.distance.Valid:
-		p = 1 - float64(s.distance.Int64)/16
-	}
-	f := s.facts()
-	if f.Score != nil {
-		return math.Max(0, math.Min(1, *f.Score))
-	}
-	if f.Numbers > 0 {
-		p *= 0.5 + 0.5*float64(f.Shared)/float64(f.Numbers)
-	}
-	return p
-}
-
-// facts are the stored facts; Score is nil where none was stored.
-type facts struct {
-	verdict.Facts
-	Score *float64 `json:"score"`
-}
-
-func (s *seen) facts() (f facts) {
+// facts are those that are stored; the zero Facts where none are.
+func (s *seen) facts() (f reason.Facts) {
 	if json.Unmarshal([]byte(s.evidence.String), &f) != nil {
-		return facts{}
+		return reason.Facts{}
 	}
 	return f
 }

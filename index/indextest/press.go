@@ -8,9 +8,9 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/compare"
 	"jianguo/index/verdict"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // Press writes the articles of a small corpus: families of bulletins, edited
@@ -75,7 +75,7 @@ func (p *Press) Mutation(seq uint64) verdict.Mutation {
 
 // ArticleOf is a text as ingest would make it, with simple features.
 func ArticleOf(id, body string) *verdict.Article {
-	a := &verdict.Article{ID: id, Title: "t", Packed: verdict.PackText(body), Text: sketch.Input{Body: body}}
+	a := &verdict.Article{ID: id, Title: "t", Packed: verdict.PackText(body), Text: compare.Text{Body: body}}
 	sum := sha256.Sum256([]byte(body))
 	copy(a.Exact[:], sum[:])
 	var s simhash.Sum
@@ -84,6 +84,6 @@ func ArticleOf(id, body string) *verdict.Article {
 		s.Add(xxh3.HashString(string(runes[i:i+2])), 1)
 	}
 	a.Print = s.Print()
-	a.Sketch = sketch.Make(a.Text)
+	a.Sketch = compare.NewSketch(&a.Text)
 	return a
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/compare"
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/index/verdict"
 	"jianguo/internal/tier"
-	"jianguo/sketch"
 )
 
 // TestReplayIsTheFeed: a replay gives the verdicts of feeding the articles from one on to a
@@ -19,7 +19,7 @@ import (
 func TestReplayIsTheFeed(t *testing.T) {
 	ctx := context.Background()
 	copies := index.DefaultPolicy().At(verdict.Copies)
-	copies.Covered = .97
+	copies.Limits.News, copies.Limits.Little = 4, 0
 	changed := 0
 	seeds := tier.Count(4, 20, 200)
 	if tier.Race { // nothing runs at the same time
@@ -42,7 +42,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 		open := func(dir string, policy index.Policy) *index.Index {
 			x, err := index.Open(ctx, index.Config{
 				Dir: dir, Policy: &policy, Language: index.English, Relaxed: true, SweepEvery: -1,
-				Normal: func(title, body string) sketch.Input { return sketch.Input{Body: body} },
+				Normal: func(title, body string) compare.Text { return compare.Text{Body: body} },
 			})
 			if err != nil {
 				t.Fatal(err)

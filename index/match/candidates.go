@@ -7,38 +7,30 @@ import (
 	"errors"
 	"slices"
 
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/index/verdict"
-	"jianguo/sketch"
 )
 
 // comparison is how an article compares with one exemplar.
 type comparison struct {
-	ordinal uint32
-	s       float32 // the proposal's
-	sketch.Comparison
-	judgement sketch.Judgement
-	noText    bool               // the exemplar's text was not kept
-	source    string             // of the exemplar
-	residues  [2]*sketch.Residue // of the sources of both texts
-	facts     *verdict.Facts     // of the alignment; nil where there is none
+	ordinal  uint32
+	tokens   int // of both
+	estimate compare.Estimate
+
+	// What follows is nil until the texts were compared.
+	judgement *compare.Judgement
+	residues  [2]*compare.Residue // of the sources of both texts
+	source    string              // of the exemplar
+	facts     *reason.Facts       // nil until it is known to be the best
 }
 
 // comparisons caches the comparisons of one article. The zero value is empty.
 type comparisons struct {
-	sketches, texts []*comparison
-	unrelated       []uint32 // by their outlines; sorted
-	// skipUnseen passes over exemplars whose rows cannot be read yet: those of a
-	// batch that is being committed.
+	of        map[uint32]*comparison // by ordinal
+	unrelated []uint32               // by their outlines; sorted
+	// skipUnseen passes over exemplars whose rows cannot be read yet: those of a batch that is being committed.
 	skipUnseen bool
-}
-
-func recall(known []*comparison, p *Proposal) *comparison {
-	for _, c := range known {
-		if c.ordinal == p.Ordinal && c.s == p.S {
-			return c
-		}
-	}
-	return nil
 }
 
 // candidate is a proposal that is being compared.
@@ -48,16 +40,23 @@ type candidate struct {
 	*comparison
 }
 
-// better orders candidates: the best judgement first (duplicate, suspect,
-// series), then by resemblance, then by age.
+// kind is what comparing the texts has come to.
+func (c *candidate) kind() compare.Kind {
+	if c.judgement == nil {
+		return compare.Unrelated
+	}
+	return c.judgement.Kind
+}
+
+// better orders candidates: the best judgement first (duplicate, suspect, series), then by how much of the article they have, then by age.
 func better(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(b.judgement.Kind, a.judgement.Kind), cmp.Compare(b.comparison.Resemblance, a.comparison.Resemblance),
+	return cmp.Or(cmp.Compare(b.kind(), a.kind()), cmp.Compare(b.judgement.Later.Covered, a.judgement.Later.Covered),
 		cmp.Compare(a.lead, b.lead), cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
 // likelier orders candidates by how much comparing their texts may show.
 func likelier(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(b.judgement.Score, a.judgement.Score), cmp.Compare(b.comparison.Resemblance, a.comparison.Resemblance),
+	return cmp.Or(cmp.Compare(b.estimate.Rank, a.estimate.Rank), cmp.Compare(b.estimate.Resemblance, a.estimate.Resemblance),
 		cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
@@ -67,74 +66,79 @@ type comparing struct {
 	reader *Reader
 	query  *Query
 	known  *comparisons
-	text   *sketch.Query // of the article's text; nil until it is needed
-	// residue is that of the article's source.
-	residue *sketch.Residue
+	doc    *compare.Doc     // of the article; nil until it is needed
+	learnt *compare.Residue // of its source
 }
 
-// best compares all proposals, every one by its sketch and the most likely ones
-// by their texts, and returns the best candidate; nil where none has to do with
-// the article.
+// best compares all proposals, every one by its sketch and the likeliest ones by their texts, and returns the best candidate; nil where
+// none has to do with the article.
 func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate, error) {
-	c.residue = c.residueOf(c.query.Article.Source)
+	c.learnt = c.residueOf(c.query.Article.Source)
 	candidates, err := c.compareSketches(ctx, c.candidates(proposals))
 	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}
 	slices.SortFunc(candidates, likelier)
-	defer func() {
-		if c.text != nil {
-			c.text.Close()
-		}
-	}()
-	looked, likely := 0, candidates[:min(len(candidates), c.policy.Texts)]
-	var beyond []*candidate // the budget of work
-	work := 0
-	for i, next := range likely {
+	var compared []*candidate
+	beyond, work := candidates[:0], 0
+	for i, next := range candidates[:min(len(candidates), c.policy.Texts)] {
 		// By the sizes in the sketches: what is cached, or known ahead of time, decides nothing.
-		if work += next.comparison.TokensA + next.comparison.TokensB; i > 0 && work > c.policy.Work {
-			beyond = likely[i:]
+		if work += next.tokens; work > c.policy.Work {
+			beyond = candidates[i:]
 			break
 		}
-		byText, err := c.compareText(ctx, &next.Proposal)
-		if err != nil && !errors.Is(err, errUnseen) {
+		switch err := c.compareText(ctx, next); {
+		case errors.Is(err, errUnseen):
+			continue
+		case err != nil:
 			return nil, err
 		}
-		if byText != nil {
-			next.comparison = byText
-			looked = i + 1
+		if next.judgement == nil || next.exempt && next.kind() != compare.Duplicate {
+			continue
 		}
-		if next.judgement.Kind == sketch.Duplicate {
+		compared = append(compared, next)
+		if next.kind() == compare.Duplicate {
 			break // the likeliest comes first: another could only be a copy of the same
 		}
 	}
-	if looked > 0 {
-		// A comparison of texts is not outdone by an estimate.
-		candidates = candidates[:looked]
+	if len(compared) > 0 {
+		if best := slices.MinFunc(compared, better); best.kind() != compare.Unrelated {
+			return best, c.say(ctx, best)
+		}
 	}
-	spares := func(n *candidate) bool { return n.exempt && n.judgement.Kind != sketch.Duplicate }
-	if candidates, beyond = slices.DeleteFunc(candidates, spares), slices.DeleteFunc(beyond, func(n *candidate) bool { return n.exempt }); len(candidates) == 0 {
-		return nil, nil
+	for _, next := range beyond {
+		if e := &next.estimate; !next.exempt && float64(max(e.Later, e.Earlier)) >= c.policy.Limits.Later {
+			return next, c.say(ctx, next)
+		}
 	}
-	best := slices.MinFunc(candidates, better)
-	if best.judgement.Kind == sketch.Unrelated && looked > 0 && len(beyond) > 0 {
-		best = estimated(slices.MinFunc(beyond, better))
-	}
-	if best.judgement.Kind == sketch.Unrelated {
-		return nil, nil
-	}
-	return best, nil
+	return nil, nil
 }
 
-// estimated returns a candidate that was judged by its sketch because comparing texts would be
-// too much work. It rejects nothing.
-func estimated(c *candidate) *candidate {
-	if c.judgement.Kind < sketch.Suspect {
-		return c
+// say makes the facts of the best candidate.
+func (c *comparing) say(ctx context.Context, best *candidate) (err error) {
+	if best.judgement == nil {
+		best.facts = &reason.Facts{Reason: compare.TooLong}
+		return nil
 	}
-	o := *c.comparison // which is cached
-	o.judgement.Kind, o.judgement.Reason = sketch.Suspect, sketch.Estimated
-	return &candidate{Proposal: c.Proposal, target: c.target, comparison: &o}
+	if best.facts != nil {
+		return nil
+	}
+	later := func() *reason.Original {
+		body, unpacking := verdict.UnpackText(c.query.Article.Packed)
+		err = unpacking
+		return c.original(c.query.Article.Title, body)
+	}
+	earlier := func() *reason.Original {
+		text, reading := c.reader.readText(ctx, best.Ordinal)
+		err = cmp.Or(err, reading)
+		return c.original(text.title, text.body)
+	}
+	facts := reason.Of(best.judgement, later, earlier)
+	if err = c.unseen(err); errors.Is(err, errUnseen) {
+		return nil // the writer will say it
+	}
+	best.facts = facts
+	return err
 }
 
 // candidates are the proposals that stand for a living cluster, without those
@@ -168,7 +172,7 @@ func (c *comparing) candidates(proposals []Proposal) []*candidate {
 
 // unrelated reports whether the outline of an exemplar is in memory and shows that
 // comparing texts would find nothing.
-func (c *comparing) unrelated(a *sketch.Outline, ordinal uint32) bool {
+func (c *comparing) unrelated(a *compare.Outline, ordinal uint32) bool {
 	o, ok := c.rows.Outline(ordinal)
 	if !ok {
 		return false
@@ -194,7 +198,7 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 			if err != nil {
 				return nil, err
 			}
-			if o := n.comparison; !c.policy.Unrelated(o.Resemblance, max(o.ContainedA, o.ContainedB)) {
+			if e := &n.estimate; !c.policy.Unrelated(e.Resemblance, max(e.Later, e.Earlier)) {
 				judged = append(judged, n)
 			}
 		}
@@ -205,69 +209,65 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 // errUnseen says that an exemplar cannot be read yet.
 var errUnseen = errors.New("not committed yet")
 
-func (c *comparing) exemplar(ctx context.Context, ordinal uint32, text bool) (*exemplar, error) {
-	e, err := c.exemplars.get(ctx, c.reader, ordinal, text)
+func (c *comparing) unseen(err error) error {
 	if c.known.skipUnseen && errors.Is(err, sql.ErrNoRows) {
-		return nil, errUnseen
+		return errUnseen
 	}
-	return e, err
+	return err
 }
 
 // compareSketch compares the article with a proposal by their sketches.
 func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison, error) {
-	if o := recall(c.known.sketches, p); o != nil {
+	if o := c.known.of[p.Ordinal]; o != nil {
 		return o, nil
 	}
-	e, err := c.exemplar(ctx, p.Ordinal, false)
+	s, err := c.exemplars.sketch(ctx, c.reader, p.Ordinal)
 	if err != nil {
-		return nil, err
+		return nil, c.unseen(err)
 	}
-	o := &comparison{ordinal: p.Ordinal, s: p.S, Comparison: sketch.Compare(&c.query.Article.Sketch, &e.sketch)}
-	o.judgement = sketch.Judge(o.Comparison, c.policy.Thresholds)
-	c.known.sketches = append(c.known.sketches, o)
+	a := &c.query.Article.Sketch
+	o := &comparison{ordinal: p.Ordinal, tokens: int(a.Tokens) + int(s.Tokens), estimate: a.Estimate(s)}
+	if c.known.of == nil {
+		c.known.of = map[uint32]*comparison{}
+	}
+	c.known.of[p.Ordinal] = o
 	return o, nil
 }
 
-// compareText compares the article with a proposal by their texts; nil where one
-// of them was not kept.
-func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, error) {
-	a := c.query.Article
-	if c.exemplars.normal == nil || a.Text.Body == "" && a.Text.Title == "" {
-		return nil, nil
+// compareText compares the article with a candidate by their texts.
+func (c *comparing) compareText(ctx context.Context, n *candidate) error {
+	o := n.comparison
+	if o.judgement != nil && o.residues == [2]*compare.Residue{c.learnt, c.residueOf(o.source)} {
+		return nil
 	}
-	o := recall(c.known.texts, p)
-	if o == nil || o.residues != [2]*sketch.Residue{c.residue, c.residueOf(o.source)} {
-		e, err := c.exemplar(ctx, p.Ordinal, true)
-		if err != nil {
-			return nil, err
-		}
-		o = &comparison{ordinal: p.Ordinal, s: p.S, noText: !e.kept, source: e.source, residues: [2]*sketch.Residue{c.residue, c.residueOf(e.source)}}
-		if e.kept {
-			if c.text == nil {
-				in := a.Text
-				in.Residue = c.residue
-				c.text = new(sketch.NewQuery(in))
-			}
-			text := e.text
-			text.Residue = o.residues[1]
-			x, j := c.text.Judge(text, c.policy.Thresholds)
-			j = c.policy.Doubt(j, x)
-			if o.Comparison, o.judgement = x.Comparison, j; j.Kind != sketch.Unrelated {
-				o.facts = verdict.Compared(&j, x)
-			}
-		}
-		c.known.texts = append(slices.DeleteFunc(c.known.texts, func(k *comparison) bool { return k.ordinal == p.Ordinal && k.s == p.S }), o)
+	doc, source, err := c.exemplars.doc(ctx, c.reader, n.Ordinal, c.residueOf)
+	if err != nil || doc == nil {
+		return c.unseen(err)
 	}
-	if o.noText {
-		return nil, nil
+	if c.doc == nil {
+		text := c.query.Article.Text
+		text.Learned = c.learnt
+		c.doc = compare.NewDoc(&text)
 	}
-	return o, nil
+	j := compare.Judge(c.doc, doc, &c.policy.Limits)
+	o.judgement, o.source, o.residues, o.facts = &j, source, [2]*compare.Residue{c.learnt, doc.Text.Learned}, nil
+	return nil
 }
 
 // residueOf is what carries no weight in texts of a source; nil: nothing.
-func (c *comparing) residueOf(source string) *sketch.Residue {
+func (c *comparing) residueOf(source string) *compare.Residue {
 	if c.boilerplate == nil {
 		return nil
 	}
 	return c.boilerplate.Of(source).Residue()
+}
+
+// onTexts counts the exemplars that were compared on texts.
+func (k *comparisons) onTexts() (n int) {
+	for _, o := range k.of {
+		if o.judgement != nil {
+			n++
+		}
+	}
+	return n
 }

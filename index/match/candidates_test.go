@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"jianguo/compare"
 	"jianguo/index/indextest"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
-	"jianguo/sketch"
 )
 
 // BenchmarkCandidates finds the unrelated ones among the largest number of proposals,
@@ -20,7 +20,7 @@ func BenchmarkCandidates(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	at := uint32(indextest.Start.Unix())
 	for ordinal := uint32(1); ordinal <= items; ordinal++ {
-		o := sketch.Outline{Shingles: 500}
+		o := compare.Outline{Shingles: 500}
 		for i := 0; i < len(o.Minima); i += 8 {
 			binary.LittleEndian.PutUint64(o.Minima[i:], r.Uint64())
 		}

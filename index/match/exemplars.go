@@ -5,29 +5,27 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"jianguo/compare"
 	"jianguo/index/verdict"
-	"jianguo/sketch"
 )
 
-// exemplar is what comparing reads of an exemplar.
+// exemplar is what comparing reads of an exemplar. Its values do not change.
 type exemplar struct {
-	sketch sketch.Sketch
-	text   sketch.Input
-	source string
-	kept   bool // text is there
-	asked  bool // text was looked for
+	sketch compare.Sketch
+	text   *compare.Text // nil: not read
+	source string        // known with text
+	doc    *compare.Doc  // of text; nil: not prepared
 }
 
-// exemplars reads exemplars from the catalogue and caches the last ones that
-// were used: copies follow their original closely. Safe for concurrent use.
+// exemplars reads exemplars from the catalogue and caches the last ones that were used: copies follow their original closely. Safe for
+// concurrent use.
 type exemplars struct {
-	normal func(title, body string) sketch.Input // nil: texts are not compared
+	normal func(title, body string) compare.Text
 
 	mu       sync.Mutex
 	compared string                        // of the readers whose exemplars are cached
@@ -35,14 +33,13 @@ type exemplars struct {
 	bytes    int64                         // of what is in cache; under mu
 }
 
-// Bounds of the cache: by number, about 100 MB of news at 3 KB each, and by
-// bytes, for longer texts.
+// Bounds of the cache: by number, and by bytes, about 16 KB for an article of news.
 const (
 	cachedExemplars = 32 << 10
-	cachedBytes     = 128 << 20
+	cachedBytes     = 160 << 20
 )
 
-func newExemplars(normal func(title, body string) sketch.Input) *exemplars {
+func newExemplars(normal func(title, body string) compare.Text) *exemplars {
 	r := &exemplars{normal: normal}
 	var err error
 	r.cache, err = lru.NewWithEvict(cachedExemplars, func(_ uint32, e *exemplar) { r.bytes -= e.size() })
@@ -54,11 +51,14 @@ func newExemplars(normal func(title, body string) sketch.Input) *exemplars {
 
 // size is about what an exemplar takes, its entry in the cache included.
 func (e *exemplar) size() int64 {
-	n := 600 + len(e.text.Title) + len(e.text.Body)
-	for _, name := range e.text.Names {
-		n += 16 + len(name)
+	n := int64(500 + len(e.source))
+	switch {
+	case e.doc != nil:
+		n += e.doc.Size()
+	case e.text != nil:
+		n += int64(len(e.text.Title) + len(e.text.Body) + 4*(len(e.text.Words)+len(e.text.Sentences)))
 	}
-	return int64(n)
+	return n
 }
 
 func (r *exemplars) compareBy(compared string) {
@@ -91,13 +91,10 @@ func (r *exemplars) put(ordinal uint32, e *exemplar) {
 
 // Cache keeps an article that has just become an exemplar in memory.
 func (r *exemplars) Cache(ordinal uint32, a *verdict.Article) {
-	e := &exemplar{sketch: a.Sketch}
-	if r.normal != nil && a.Packed != nil {
-		e.text, e.source, e.kept = cloneInput(a.Text), strings.Clone(a.Source), true
-	}
+	text := a.Text
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.put(ordinal, e)
+	r.put(ordinal, &exemplar{sketch: a.Sketch, text: &text, source: a.Source})
 }
 
 // Uncache drops an exemplar from memory.
@@ -107,43 +104,49 @@ func (r *exemplars) Uncache(ordinal uint32) {
 	r.cache.Remove(ordinal)
 }
 
-// get reads one exemplar: its sketch and, on request, its text where that was
-// kept.
-func (r *exemplars) get(ctx context.Context, rows *Reader, ordinal uint32, text bool) (*exemplar, error) {
-	e, ok := r.cache.Get(ordinal)
-	if ok && (e.kept || e.asked || !text || r.normal == nil) {
-		return e, nil
+// sketch reads the sketch of an exemplar.
+func (r *exemplars) sketch(ctx context.Context, rows *Reader, ordinal uint32) (*compare.Sketch, error) {
+	if e, ok := r.cache.Get(ordinal); ok {
+		return &e.sketch, nil
 	}
-	fresh := new(exemplar)
-	var err error
-	if ok {
-		fresh.sketch = e.sketch
-	} else if fresh.sketch, err = rows.readSketch(ctx, ordinal); err != nil {
+	s, err := rows.readSketch(ctx, ordinal)
+	if err != nil {
 		return nil, err
 	}
-	if text && r.normal != nil {
-		fresh.asked = true
-		t, err := rows.readText(ctx, ordinal)
-		switch {
-		case errors.Is(err, sql.ErrNoRows): // not kept
-		case err != nil:
-			return nil, fmt.Errorf("text of ordinal %d: %w", ordinal, err)
-		default:
-			fresh.text, fresh.source, fresh.kept = r.normal(t.title, t.body), t.source, true
-			if t.published.Valid {
-				fresh.text.Published = sketch.Day(time.UnixMilli(t.published.Int64))
-			}
-		}
-	}
-	r.keep(rows, ordinal, fresh)
-	return fresh, nil
+	e := &exemplar{sketch: s}
+	r.keep(rows, ordinal, e)
+	return &e.sketch, nil
 }
 
-// cloneInput copies strings whose memory the caller will reuse.
-func cloneInput(in sketch.Input) sketch.Input {
-	out := sketch.Input{Title: strings.Clone(in.Title), Body: strings.Clone(in.Body), Names: make([]string, len(in.Names)), Published: in.Published}
-	for i, name := range in.Names {
-		out.Names[i] = strings.Clone(name)
+// doc prepares the text of an exemplar without what its source's articles have in common, and returns the source. A text that was not kept
+// gives nil.
+func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32, learned func(source string) *compare.Residue) (*compare.Doc, string,
+	error) {
+	e, ok := r.cache.Get(ordinal)
+	if !ok || e.text == nil {
+		s, err := r.sketch(ctx, rows, ordinal)
+		if err != nil {
+			return nil, "", err
+		}
+		kept, err := rows.readText(ctx, ordinal)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, "", nil
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("text of ordinal %d: %w", ordinal, err)
+		}
+		text := r.normal(kept.title, kept.body)
+		if kept.published.Valid {
+			text.Published = compare.Day(time.UnixMilli(kept.published.Int64))
+		}
+		e = &exemplar{sketch: *s, text: &text, source: kept.source}
 	}
-	return out
+	residue := learned(e.source)
+	if e.doc == nil || e.doc.Text.Learned != residue {
+		text := *e.text
+		text.Learned = residue
+		e = &exemplar{sketch: e.sketch, text: &text, source: e.source, doc: compare.NewDoc(&text)}
+		r.keep(rows, ordinal, e)
+	}
+	return e.doc, e.source, nil
 }

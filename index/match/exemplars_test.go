@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"jianguo/sketch"
+	"jianguo/compare"
 )
 
 // TestCacheIsBounded: the cache stays within its bound in bytes and counts them
 // correctly, for texts of any length.
 func TestCacheIsBounded(t *testing.T) {
-	r := newExemplars(func(title, body string) sketch.Input { return sketch.Input{} })
+	r := newExemplars(func(title, body string) compare.Text { return compare.Text{} })
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := strings.Repeat("长", 170_000)
 	for range 3000 {
@@ -22,7 +22,7 @@ func TestCacheIsBounded(t *testing.T) {
 		case 1:
 			r.put(ordinal, new(exemplar))
 		default:
-			r.put(ordinal, &exemplar{text: sketch.Input{Body: text[:3*rng.IntN(170_000)], Names: []string{"名"}}})
+			r.put(ordinal, &exemplar{text: &compare.Text{Body: text[:3*rng.IntN(170_000)], Words: make([]int32, 9)}})
 		}
 		var want int64
 		if rng.IntN(50) == 0 {

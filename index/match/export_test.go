@@ -1,10 +1,6 @@
 package match
 
-import (
-	"context"
-
-	"jianguo/sketch"
-)
+import "context"
 
 // Comparing judges one article on given proposals, for tests that open a whole
 // catalogue.
@@ -27,12 +23,11 @@ func (c *Comparing) Judge(ctx context.Context, proposals []Proposal) (Judgement,
 // Unrelated returns the ordinals whose outlines showed that they are unrelated.
 func (c *Comparing) Unrelated() []uint32 { return c.c.known.unrelated }
 
-// Sketch compares the article with a proposal by sketches, and reports whether the
-// policy classifies the two as unrelated.
-func (c *Comparing) Sketch(ctx context.Context, p Proposal) (kind sketch.Kind, unrelated bool, err error) {
+// Sketch compares the article with a proposal by sketches, and reports whether the policy classifies the two as unrelated.
+func (c *Comparing) Sketch(ctx context.Context, p Proposal) (unrelated bool, err error) {
 	o, err := c.c.compareSketch(ctx, &p)
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
-	return o.judgement.Kind, c.c.policy.Unrelated(o.Resemblance, max(o.ContainedA, o.ContainedB)), nil
+	return c.c.policy.Unrelated(o.estimate.Resemblance, max(o.estimate.Later, o.estimate.Earlier)), nil
 }

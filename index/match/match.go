@@ -21,13 +21,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/index/bands"
 	"jianguo/index/bands/buckets"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/index/verdict"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // Config is what a Matcher searches and how it judges. All but Normal is
@@ -36,9 +37,10 @@ type Config struct {
 	Policy   verdict.Policy
 	Tables   resident.Tables
 	Clusters *resident.Clusters
-	// Normal makes the normal form of a kept text; nil: texts are not compared. It
-	// is called from several goroutines.
-	Normal func(title, body string) sketch.Input
+	// Normal makes the normal form of a kept text, Original what is quoted of it; nil: the body is both. They are called from several
+	// goroutines.
+	Normal   func(title, body string) compare.Text
+	Original func(title, body string) *reason.Original
 	// Boilerplate is what carries no weight in the texts of each source.
 	Boilerplate *sources.Boilerplate
 }
@@ -56,6 +58,7 @@ type shared struct {
 	bands    *bands.Bands
 	exacts   *buckets.Map
 	*exemplars
+	original func(title, body string) *reason.Original
 
 	boilerplate *sources.Boilerplate
 	journal     journal
@@ -64,7 +67,15 @@ type shared struct {
 
 // New returns a Matcher.
 func New(c Config) *Matcher {
-	return &Matcher{&c.Policy, &shared{rows: c.Tables.Rows, clusters: c.Clusters, bands: c.Tables.Bands, exacts: c.Tables.Exacts,
+	if c.Normal == nil {
+		c.Normal = func(_, body string) compare.Text { return compare.Text{Body: body} }
+	}
+	if c.Original == nil {
+		c.Original = func(_, body string) *reason.Original {
+			return &reason.Original{Text: body, Form: body, Origin: func(i int) (int, int) { return i, i + 1 }}
+		}
+	}
+	return &Matcher{&c.Policy, &shared{original: c.Original, rows: c.Tables.Rows, clusters: c.Clusters, bands: c.Tables.Bands, exacts: c.Tables.Exacts,
 		boilerplate: c.Boilerplate, exemplars: newExemplars(c.Normal), metrics: newMetrics()}}
 }
 
@@ -96,7 +107,7 @@ type Judgement struct {
 	Distance    int     // bits; -1: not measured
 	S           float32 // -1: not measured
 	Resemblance float32 // NaN: not measured
-	Facts       *verdict.Facts
+	Facts       *reason.Facts
 }
 
 func unique() Judgement {
@@ -117,8 +128,8 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	proposals, known := m.update(q.Article, q.Preview)
 	c := comparing{Matcher: m, reader: r, query: &q, known: known}
 	best, err := c.best(ctx, proposals)
-	m.metrics.judged.Observe(float64(len(known.sketches) + len(known.unrelated)))
-	m.metrics.looked.Observe(float64(len(known.texts)))
+	m.metrics.judged.Observe(float64(len(known.of) + len(known.unrelated)))
+	m.metrics.looked.Observe(float64(known.onTexts()))
 	if err != nil || best == nil {
 		return unique(), err
 	}
@@ -151,7 +162,7 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 			continue
 		}
 		read++
-		if other := sketch.Untold(&q.Article.Text, q.Article.Title, title); best.lead == 0 || t.blocked && !best.blocked || untold && !other || untold == other && t.lead < best.lead {
+		if other := q.Article.Text.Untold(q.Article.Title, title); best.lead == 0 || t.blocked && !best.blocked || untold && !other || untold == other && t.lead < best.lead {
 			best, untold = t, other
 		}
 	}
@@ -159,9 +170,9 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 		return Judgement{}, false, nil
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster, Resemblance: 1,
-		Facts: &verdict.Facts{Reason: "exact"}}
+		Facts: &reason.Facts{Reason: compare.Exact}}
 	if j = best.decide(j); untold && j.Rule == verdict.ByExact {
-		j.Facts.Reason = sketch.Headlines
+		j.Facts.Reason = compare.Headlines
 		j = m.doubt(j, &best)
 	}
 	return j, true, nil
@@ -189,7 +200,7 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 		return unique()
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster, Distance: bestDistance,
-		S: print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()), Facts: &verdict.Facts{Reason: "distance"}}
+		S: print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()), Facts: &reason.Facts{Reason: verdict.ReasonDistance}}
 	return best.decide(j)
 }
 
@@ -206,19 +217,18 @@ func (t *target) decide(j Judgement) Judgement {
 
 // conclude turns the judgement of one pair into a verdict.
 func (m *Matcher) conclude(c *candidate) Judgement {
-	k := c.judgement
-	j := Judgement{Rule: c.Rule, Of: c.lead, Distance: c.Distance, S: c.S, Resemblance: c.comparison.Resemblance,
-		Facts: c.facts}
-	if j.Facts == nil {
-		j.Facts = verdict.Estimated(&k, &c.comparison.Comparison)
+	j := Judgement{Rule: c.Rule, Of: c.lead, Distance: c.Distance, S: c.S, Resemblance: c.estimate.Resemblance, Facts: c.facts}
+	if c.judgement == nil { // too long: sketches make suspects at most
+		return m.doubt(j, &c.target)
 	}
-	switch k.Kind {
-	case sketch.Duplicate:
+	j.Resemblance = c.judgement.Resemblance
+	switch c.judgement.Kind {
+	case compare.Duplicate:
 		j.Verdict, j.Cluster = verdict.Duplicate, c.cluster
 		j = c.target.decide(j)
-	case sketch.Suspect:
+	case compare.Suspect:
 		j = m.doubt(j, &c.target)
-	case sketch.Series:
+	case compare.Series:
 		j.Verdict, j.Series = verdict.Unique, c.lead
 	}
 	return j

@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"errors"
 
+	"jianguo/compare"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
-	"jianguo/sketch"
 )
 
 // Comparing is the expensive part of judging, and most of it does not depend on
@@ -86,10 +86,10 @@ func (r *Reader) readExact(ctx context.Context, ordinal uint32) (exact []byte, t
 	return exact, title, r.DB.QueryRowContext(ctx, `SELECT c.exact, i.title FROM `+r.Compared+` c JOIN items i ON i.ordinal = c.ordinal WHERE c.ordinal = ?`, ordinal).Scan(&exact, &title)
 }
 
-func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s sketch.Sketch, err error) {
+func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s compare.Sketch, err error) {
 	var encoded []byte
 	if err = r.DB.QueryRowContext(ctx, `SELECT sketch FROM `+r.Compared+` WHERE ordinal = ?`, ordinal).Scan(&encoded); err == nil {
-		s, err = sketch.Decode(encoded)
+		s, err = compare.DecodeSketch(encoded)
 	}
 	return s, wrap.Err(err, "sketch of ordinal %d", ordinal)
 }

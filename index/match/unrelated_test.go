@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jianguo/compare"
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/index/match"
 	"jianguo/internal/tier"
-	"jianguo/sketch"
 )
 
 // TestOutlinesChangeNoVerdict: an exemplar that is unrelated by its outline is also
@@ -55,13 +55,8 @@ func openOutlines(t *testing.T, seed uint64) *index.Index {
 	t.Helper()
 	p := index.DefaultPolicy()
 	p.Judged, p.Texts, p.Work = []int{2, 40, 5}[seed%3], []int{1, 3, 8}[seed%3], []int{1 << 18, 0, 1000}[seed%3]
-	if seed%2 > 0 { // unrelated texts look likely
-		th := &p.Thresholds
-		th.CopySketch, th.Doubt = sketch.Weights{Bias: 1}, .8
-		th.CopySketch.Of[sketch.Resembles] = -4
-	}
 	x, err := index.Open(context.Background(), index.Config{Dir: t.TempDir(), Policy: &p, Language: index.English, Relaxed: true,
-		Normal: func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }})
+		Normal: func(title, body string) compare.Text { return compare.Text{Title: title, Body: body} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +82,7 @@ func (t *outlinesTest) add(m index.Mutation) {
 	}
 	p := t.without.Probe()
 	for t.versions = 0; p.Rows.Flags(t.versions+1) != 0; t.versions++ {
-		p.Rows.SetOutline(t.versions+1, new(sketch.Outline))
+		p.Rows.SetOutline(t.versions+1, new(compare.Outline))
 	}
 	if diff := cmp.Diff(outcomes[1], outcomes[0]); diff != "" {
 		t.Fatalf("sequence %d (-every sketch read +outlines):\n%s", m.Seq, diff)
@@ -123,12 +118,12 @@ func (t *outlinesTest) judge(q match.Query) (skipped, related int, duplicate boo
 	same("unrelated not proposed", judge(match.NewComparing(with.Matcher, with.Reader, &q), known))
 	same("cached", judge(c, proposals))
 	for _, ordinal := range unrelated {
-		kind, agreed, err := c.Sketch(ctx, match.Proposal{Ordinal: ordinal, Rule: index.ByMargin, S: r.Float32()})
+		agreed, err := c.Sketch(ctx, match.Proposal{Ordinal: ordinal, Rule: index.ByMargin, S: r.Float32()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kind != sketch.Unrelated || !agreed {
-			t.Fatalf("ordinal %d is unrelated by its outline, and %v by its sketch", ordinal, kind)
+		if !agreed {
+			t.Fatalf("ordinal %d is unrelated by its outline, and not by its sketch", ordinal)
 		}
 	}
 	return len(unrelated), len(known), got.Verdict == index.Duplicate

@@ -5,11 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 
+	"jianguo/compare"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/sketch"
 )
 
 // Second posts versions by the forms of another overlay, in addition to those in force, so
@@ -162,7 +162,7 @@ func (s *Second) unpost(ctx context.Context) (more bool) {
 			s.Matcher.Unpost(v.ordinal, p)
 		}
 		if _, ok := s.Rows.Outline(v.ordinal); !ok && v.force.Exact != nil {
-			decoded, err := sketch.Decode(v.force.Sketch)
+			decoded, err := compare.DecodeSketch(v.force.Sketch)
 			must.Dof(err, "sketch of ordinal %d", v.ordinal)
 			o := decoded.Outline()
 			s.Rows.SetOutline(v.ordinal, &o)

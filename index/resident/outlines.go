@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"time"
 
+	"jianguo/compare"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wait"
-	"jianguo/sketch"
 )
 
 // Nine in ten proposals of a large index are unrelated texts whose fingerprints are
@@ -42,7 +42,7 @@ func (b *Builder) outlines(ctx context.Context, progress func(share float64)) {
 			var ordinal uint32
 			var encoded sql.RawBytes
 			if must.Do(r.Scan(&ordinal, &encoded)); len(encoded) > 0 { // a blank version is found by no look-up
-				o, err := sketch.DecodeOutline(encoded)
+				o, err := compare.DecodeOutline(encoded)
 				must.Dof(err, "sketch of ordinal %d", ordinal)
 				b.Rows.SetOutline(ordinal, &o)
 			}

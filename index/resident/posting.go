@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"jianguo/compare"
 	"jianguo/index/bands"
 	"jianguo/internal/wrap"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // Posting is what an exemplar is found by.
@@ -20,7 +20,7 @@ type Posting struct {
 }
 
 // NewPosting is the posting of a text.
-func NewPosting(fp simhash.Fingerprint, s *sketch.Sketch) Posting {
+func NewPosting(fp simhash.Fingerprint, s *compare.Sketch) Posting {
 	return Posting{fp, append(s.Keys(), s.PassageKeys()...)}
 }
 
@@ -31,7 +31,7 @@ func DecodePosting(ordinal uint32, fingerprint int64, encoded []byte) (Posting, 
 	if len(encoded) == 0 {
 		return Posting{Fingerprint: fp}, nil
 	}
-	s, err := sketch.Decode(encoded)
+	s, err := compare.DecodeSketch(encoded)
 	return NewPosting(fp, &s), wrap.Err(err, "sketch of ordinal %d", ordinal)
 }
 

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"jianguo/compare"
 	"jianguo/index/verdict"
 	"jianguo/internal/memory"
-	"jianguo/sketch"
 )
 
 // chunkRows is how many ordinals share one block of memory.
@@ -44,7 +44,7 @@ type chunk struct {
 	dirty atomic.Bool // changed since a snapshot took it
 
 	grow     sync.Mutex // serialises the allocation of outlines
-	outlines atomic.Pointer[[]sketch.Outline]
+	outlines atomic.Pointer[[]compare.Outline]
 }
 
 // Rows keeps a row an ordinal. The zero value is empty.
@@ -145,7 +145,7 @@ func (r *Rows) Touch(id, at uint32) { r.store(id, touched, at) }
 
 // SetOutline keeps the outline of a committed version that has none. One goroutine sets
 // that of a version; it need not be the writer.
-func (r *Rows) SetOutline(ordinal uint32, o *sketch.Outline) {
+func (r *Rows) SetOutline(ordinal uint32, o *compare.Outline) {
 	ch, _ := r.at(ordinal)
 	into := &ch.outlined()[ordinal%chunkRows]
 	into.Minima = o.Minima
@@ -163,7 +163,7 @@ func (r *Rows) ForgetOutline(ordinal uint32) {
 }
 
 // outlined returns the outlines of a chunk, which the first caller allocates.
-func (ch *chunk) outlined() []sketch.Outline {
+func (ch *chunk) outlined() []compare.Outline {
 	if o := ch.outlines.Load(); o != nil {
 		return *o
 	}
@@ -172,14 +172,14 @@ func (ch *chunk) outlined() []sketch.Outline {
 	if o := ch.outlines.Load(); o != nil {
 		return *o
 	}
-	made := memory.SliceFor[sketch.Outline](ch, chunkRows)
+	made := memory.SliceFor[compare.Outline](ch, chunkRows)
 	ch.outlines.Store(&made)
 	return made
 }
 
 // Outline returns the outline of a version. !ok: it is blank, or its outline is
 // not there: it has not been read since the start, or is being committed.
-func (r *Rows) Outline(ordinal uint32) (o sketch.Outline, ok bool) {
+func (r *Rows) Outline(ordinal uint32) (o compare.Outline, ok bool) {
 	ch, _ := r.at(ordinal)
 	if ch == nil {
 		return o, false
@@ -187,7 +187,7 @@ func (r *Rows) Outline(ordinal uint32) (o sketch.Outline, ok bool) {
 	if all := ch.outlines.Load(); all != nil {
 		from := &(*all)[ordinal%chunkRows]
 		if shingles := atomic.LoadUint32(&from.Shingles); shingles > 0 {
-			o, ok = sketch.Outline{Minima: from.Minima, Shingles: shingles}, true
+			o, ok = compare.Outline{Minima: from.Minima, Shingles: shingles}, true
 		}
 	}
 	runtime.KeepAlive(ch)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/compare"
 	"jianguo/index/bands/buckets"
-	"jianguo/sketch"
 )
 
 // outlineOf returns an outline that identifies its ordinal and is not blank.
-func outlineOf(ordinal uint32) (o sketch.Outline) {
+func outlineOf(ordinal uint32) (o compare.Outline) {
 	o.Shingles = ordinal%1000 + 1
 	for i := 0; i < len(o.Minima); i += 4 {
 		binary.LittleEndian.PutUint32(o.Minima[i:], ordinal+uint32(i))
@@ -122,7 +122,7 @@ func TestColumnPage(t *testing.T) {
 		if v.Flags(o) != back.Flags(o) || v.Cluster(o) != back.Cluster(o) || v.Arrived(o) != back.Arrived(o) || v.Touched(o) != back.Touched(o) {
 			t.Fatalf("ordinal %d came back as %x %d %d %d", o, back.Flags(o), back.Cluster(o), back.Arrived(o), back.Touched(o))
 		}
-		if outlineAt(back, o) != (sketch.Outline{}) {
+		if outlineAt(back, o) != (compare.Outline{}) {
 			t.Fatalf("ordinal %d came back with an outline", o)
 		}
 	}
@@ -164,7 +164,7 @@ func BenchmarkColumnPageLoad(b *testing.B) {
 }
 
 // outlineAt returns the outline of a version, or a blank one if it has none.
-func outlineAt(r *Rows, ordinal uint32) sketch.Outline {
+func outlineAt(r *Rows, ordinal uint32) compare.Outline {
 	o, _ := r.Outline(ordinal)
 	return o
 }

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"jianguo/compare"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
-	"jianguo/sketch"
 )
 
 // Boilerplate: the passages that recur at the ends of unrelated articles of a source, such as footers, credits, link
@@ -67,7 +67,7 @@ type Clauses struct {
 	articles uint64
 	counts   []uint32 // sorted: 24 bits of the hash of a clause, and in how many articles it was
 	passages []Passage
-	residue  *sketch.Residue // of the passages; another one only where these change
+	residue  *compare.Residue // of the passages; another one only where these change
 }
 
 // Boilerplate holds the clauses of all sources. Set is for the writer; Of is safe for concurrent use.
@@ -87,7 +87,7 @@ func (t *Boilerplate) Of(source string) *Clauses {
 func (t *Boilerplate) Set(source string, s *Clauses) { t.sources.Store(source, s) }
 
 // Residue is what carries no weight in texts of the source; nil: nothing.
-func (s *Clauses) Residue() *sketch.Residue { return s.residue }
+func (s *Clauses) Residue() *compare.Residue { return s.residue }
 
 // Passages are those of the source, by text.
 func (s *Clauses) Passages() []Passage {
@@ -121,7 +121,7 @@ func (s *Clauses) Learn(body string, due uint64) *Clauses {
 
 // meet counts a clause.
 func (s *Clauses) meet(clause string) {
-	hash := sketch.HashClause(clause)
+	hash := compare.HashClause(clause)
 	if i := slices.IndexFunc(s.passages, func(p Passage) bool { return p.hash == hash }); i >= 0 {
 		s.passages[i].Article = s.articles
 		return
@@ -146,7 +146,7 @@ func (s *Clauses) meet(clause string) {
 
 // Decide returns the state after an editor's decision: PassageIn, PassageOut, or PassageLearned, which takes a decision
 // back. A passage of several clauses is as many passages; normal makes its normal form.
-func (s *Clauses) Decide(source string, p Passage, normal func(title, body string) sketch.Input) (*Clauses, error) {
+func (s *Clauses) Decide(source string, p Passage, normal func(title, body string) compare.Text) (*Clauses, error) {
 	wrong := func(what string) (*Clauses, error) { return nil, fmt.Errorf("%s: %w", what, verdict.ErrQuery) }
 	switch {
 	case source == "":
@@ -166,7 +166,7 @@ func (s *Clauses) Decide(source string, p Passage, normal func(title, body strin
 	p.Article = s.articles
 	next := *s
 	for clause := range strings.SplitSeq(p.Text, "\n") {
-		p.Text, p.hash = clause, sketch.HashClause(clause)
+		p.Text, p.hash = clause, compare.HashClause(clause)
 		next.passages = slices.DeleteFunc(slices.Clone(next.passages), func(o Passage) bool { return o.hash == p.hash })
 		if p.State != PassageLearned {
 			next.passages = append(next.passages, p)
@@ -177,7 +177,7 @@ func (s *Clauses) Decide(source string, p Passage, normal func(title, body strin
 
 // collect makes the residue of the passages, unless it is the same as before. It returns s.
 func (s *Clauses) collect() *Clauses {
-	r := sketch.Residue{}
+	r := compare.Residue{}
 	for _, p := range s.passages {
 		if p.State != PassageOut {
 			r[p.hash] = true
@@ -215,7 +215,7 @@ func (t *Boilerplate) Load(ctx context.Context, db sqlite.Querier) error {
 			return fmt.Errorf("boilerplate of source %q: %w", source, err)
 		}
 		for i := range s.passages {
-			s.passages[i].hash = sketch.HashClause(s.passages[i].Text)
+			s.passages[i].hash = compare.HashClause(s.passages[i].Text)
 		}
 		t.Set(source, s.collect())
 		return nil

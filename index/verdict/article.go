@@ -6,8 +6,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"jianguo/compare"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // Article is a published item as ingest has analysed it.
@@ -23,9 +23,9 @@ type Article struct {
 	Packed []byte       // the body, packed by PackText; nil: not kept
 	Exact  [16]byte     // hash of the normal form
 	Blank  bool         // nothing to compare: matches nothing
-	Text   sketch.Input // the normal form; empty strings where texts are not compared
+	Text   compare.Text // the normal form; of what is compared
 	Print  simhash.Print
-	Sketch sketch.Sketch
+	Sketch compare.Sketch
 
 	Preview Preview // nil: none
 }

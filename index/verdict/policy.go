@@ -7,7 +7,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/sketch"
+	"jianguo/compare"
 )
 
 // The rule sets a Policy can follow.
@@ -29,11 +29,11 @@ type Policy struct {
 	Rules    string `json:"rules"`    // RulesJianguo or RulesHamming
 	Distance int    `json:"distance"` // proposals `hamming`: bits, 0…3
 	Suspects string `json:"suspects"`
-	// Strictness is the dial that has moved the thresholds; empty: Rewrites. See At.
+	// Strictness names a setting of the dial; empty: News of Limits as it is. See At.
 	Strictness string `json:"strictness,omitempty"`
-	// Covered is the least share of an article that the alignment with the earlier text has to
-	// find there, for a duplicate; 0: the judge alone decides.
-	Covered float32 `json:"covered,omitempty"`
+	// Limits are the numbers of the judge, and Judge the version of its code, tables and lists.
+	Limits compare.Limits `json:"limits"`
+	Judge  string         `json:"judge"`
 
 	// Flood is how many suspects of one text in a minute of the stream set it aside: the next
 	// ones are unique. 0: never.
@@ -47,17 +47,13 @@ type Policy struct {
 	// Judged bounds how many proposals an item is judged against, the most likely
 	// first. Unrelated texts do not count.
 	Judged int `json:"judged"`
-	// Texts bounds how many of those are compared on their kept texts. A proposal
-	// whose sketch resembles less than Look is not one of them, unless it may be an
-	// excerpt. Half of the proposals on a news corpus resemble less; of 79,552
-	// articles fed in order, Look changed the series of six and the verdict of none.
-	Texts int     `json:"texts"`
-	Look  float32 `json:"look"`
-	// Work bounds the tokens, of both sides together, of the pairs that are compared on
-	// texts after the first one, that one included: what an article may cost those behind it. Other pairs
-	// are judged by their sketches, and are suspects at most.
-	Work       int               `json:"work"`
-	Thresholds sketch.Thresholds `json:"thresholds"`
+	// Texts bounds how many of those are compared on their texts, the likeliest by their sketches first.
+	Texts int `json:"texts"`
+	// Look is the resemblance below which two sketches show that their texts are unrelated, unless one contains the other.
+	Look float32 `json:"look"`
+	// Work bounds the tokens, of both sides together, of the pairs that are compared on texts: what an article may cost those behind it. Of
+	// pairs beyond, sketches make suspects at most.
+	Work int `json:"work"`
 
 	// Window is how long an exemplar stays after the last copy of its cluster
 	// arrived, Cap how long after it arrived itself.
@@ -68,45 +64,40 @@ type Policy struct {
 // DefaultPolicy is the policy of `jianguo serve` without flags.
 func DefaultPolicy() Policy {
 	return Policy{
-		Rules:      RulesJianguo,
-		Distance:   3,
-		Suspects:   SuspectsPublish,
-		Flood:      100,
-		MaxS:       8,
-		Passages:   16,
-		Judged:     64,
-		Texts:      8,
-		Look:       0.1,
-		Work:       1 << 18,
-		Thresholds: sketch.DefaultThresholds(),
-		Window:     90 * 24 * time.Hour,
-		Cap:        2 * 365 * 24 * time.Hour,
+		Rules:    RulesJianguo,
+		Distance: 3,
+		Suspects: SuspectsPublish,
+		Flood:    100,
+		MaxS:     8,
+		Passages: 16,
+		Judged:   64,
+		Texts:    8,
+		Look:     0.1,
+		Work:     1 << 18,
+		Limits:   compare.DefaultLimits(),
+		Judge:    compare.Version(),
+		Window:   90 * 24 * time.Hour,
+		Cap:      2 * 365 * 24 * time.Hour,
 	}
 }
 
-// The positions of the dial: what is rejected as a copy.
+// The settings of the dial: what is rejected as a copy.
 const (
-	Copies   = "copies"   // nearly all of it is in the earlier text
-	Rewrites = "rewrites" // also the same in other words, a cut, an excerpt
-	Stories  = "stories"  // also the same report with little of its own
+	Copies   = "copies"   // a sentence is news
+	Rewrites = "rewrites" // a paragraph is news
+	Stories  = "stories"  // only a longer passage is news
 )
 
-// Strictnesses are the positions of the dial, the one that rejects least first.
+// Strictnesses are the settings of the dial, the one that rejects least first.
 var Strictnesses = []string{Copies, Rewrites, Stories}
 
-// At returns the policy at a position of the dial, which sets the numbers that draw the line
-// between duplicates and suspects as a whole. docs/QUALITY.md has a table for each.
+// newsOf is how many new characters make news at each setting.
+var newsOf = map[string]int{Copies: 30, Rewrites: 80, Stories: 200}
+
+// At returns the policy at a setting of the dial; empty: as it is.
 func (p Policy) At(strictness string) Policy {
-	d, t := sketch.DefaultThresholds(), &p.Thresholds
-	t.Duplicate, t.DuplicateShort, t.Passage, t.Roundup, t.Echo = d.Duplicate, d.DuplicateShort, d.Passage, d.Roundup, d.Echo
-	p.Strictness, p.Covered = strictness, 0
-	switch strictness {
-	case Copies:
-		p.Covered = .85
-	case Stories:
-		t.Duplicate, t.DuplicateShort, t.Passage, t.Roundup, t.Echo = .48, .48, .4, .12, .015
-	default:
-		p.Strictness = ""
+	if news, ok := newsOf[strictness]; ok {
+		p.Strictness, p.Limits = strictness, p.Limits.At(news)
 	}
 	return p
 }
@@ -126,12 +117,10 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d, flood %d: want at least 1, 0, 0, 0 and 0", p.Judged, p.Texts, p.Passages, p.Work, p.Flood)
 	case !(p.Look >= 0 && p.Look <= 1):
 		return fmt.Errorf("policy: look %v: want 0 to 1", p.Look)
-	case !(p.Covered >= 0 && p.Covered <= 1):
-		return fmt.Errorf("policy: covered %v: want 0 to 1", p.Covered)
 	case p.Window <= 0 || p.Cap < p.Window:
 		return fmt.Errorf("policy: window %v, cap %v: want 0 < window ≤ cap", p.Window, p.Cap)
 	}
-	return nil
+	return p.Limits.Validate()
 }
 
 // Hash names the policy: 16 hexadecimal digits.
@@ -147,19 +136,8 @@ func (p Policy) Detail() string {
 	return string(b)
 }
 
-// Unrelated reports whether the sketches of two texts already tell that a look
-// at the texts would judge them unrelated. contained is the larger of the two
-// containments. It agrees with sketch.Judge, which calls a pair unrelated that
-// resembles less than Thresholds.Related and is no excerpt.
+// Unrelated reports whether the sketches of two texts already tell that comparing the texts would find nothing. contained is the larger of
+// the two containments.
 func (p *Policy) Unrelated(resemblance, contained float32) bool {
-	t := &p.Thresholds
-	return resemblance < p.Look && float64(resemblance) < t.Related && float64(contained) < t.Excerpt/2
-}
-
-// Doubt makes a suspect of a duplicate of which the earlier text covers too little.
-func (p *Policy) Doubt(j sketch.Judgement, x *sketch.Alignment) sketch.Judgement {
-	if j.Kind == sketch.Duplicate && x.Later.Covered < p.Covered {
-		j.Kind, j.Reason = sketch.Suspect, sketch.InDoubt
-	}
-	return j
+	return resemblance < p.Look && float64(contained) < 2*p.Limits.Look
 }

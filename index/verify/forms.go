@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 
+	"jianguo/compare"
 	"jianguo/index/reindex"
 	"jianguo/internal/sqlite"
-	"jianguo/sketch"
 )
 
 // summaries are the reindexes that the catalogue knows: the one in force and the
@@ -63,7 +63,7 @@ func verifyForms(
 			if exact != nil && len(exact) != 16 {
 				problem("%d: exact hash of %d bytes in its form", ordinal, len(exact))
 			}
-			if _, err := sketch.Decode(encoded); len(encoded) > 0 && err != nil {
+			if _, err := compare.DecodeSketch(encoded); len(encoded) > 0 && err != nil {
 				problem("%d: sketch of its form: %v", ordinal, err)
 			}
 			return nil

@@ -10,13 +10,13 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/compare"
 	"jianguo/index/bands"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // Report is what Run found.
@@ -202,7 +202,7 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 				r.problem("%d: exact hash is not in the look-up", ordinal)
 			}
 		}
-		if _, err := sketch.Decode(encoded); err != nil && exact != nil {
+		if _, err := compare.DecodeSketch(encoded); err != nil && exact != nil {
 			r.problem("%d: sketch: %v", ordinal, err)
 		}
 		if c.Tables.Rows.Flags(ordinal)&resident.Exemplar == 0 {

@@ -29,11 +29,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/index"
 	"jianguo/index/match"
 	"jianguo/ingest"
 	"jianguo/segment"
-	"jianguo/sketch"
 )
 
 // Config configures a Bench. Segmenter is required.
@@ -100,7 +101,7 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Relaxed: true, Normal: b.normal,
+	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Relaxed: true, Normal: b.normal, Original: b.original,
 		SweepEvery: -1, // pairs of any time can meet
 		Recipe:     func() (string, error) { return cfg.Segmenter.Recipe(), nil }})
 	if err != nil {
@@ -122,8 +123,12 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 }
 
 // normal makes the normal form of a kept text.
-func (b *Bench) normal(title, body string) sketch.Input {
+func (b *Bench) normal(title, body string) compare.Text {
 	return ingest.Normal(b.cfg.Segmenter, title, body)
+}
+
+func (b *Bench) original(title, body string) *reason.Original {
+	return ingest.Original(b.cfg.Segmenter, title, body)
 }
 
 // arrange puts the items into order of arrival and gives each its time.
@@ -236,9 +241,9 @@ func (b *Bench) direct(later, earlier *ingest.Item) (e index.Event, met bool) {
 	e = index.Event{ID: later.ID, Of: earlier.ID, Verdict: x.Verdict, Rule: x.Rule, Facts: x.Facts, Why: x.Why}
 	switch {
 	case met: // the verdict is that of the judge
-	case x.Measured.Kind == index.Duplicate.String():
+	case x.Kind == index.Duplicate.String():
 		e.Verdict = index.Duplicate
-	case x.Measured.Kind == index.Suspect.String():
+	case x.Kind == index.Suspect.String():
 		e.Verdict = index.Suspect
 	}
 	if x.Series {

@@ -20,7 +20,7 @@ func PrintExplanation(w io.Writer, x *ingest.Explanation) {
 	if x.Rule != index.NoRule {
 		fmt.Fprintf(w, " (met by %s)", x.Rule)
 	}
-	fmt.Fprintf(w, "\n  %s\n  %s\n", x.Why, x.Decided)
+	fmt.Fprintf(w, "\n  %s\n", x.Why)
 	fmt.Fprintln(w, "\ntexts")
 	for _, s := range []struct {
 		name string
@@ -35,26 +35,16 @@ func PrintExplanation(w io.Writer, x *ingest.Explanation) {
 	}
 	printBits(w, x)
 	printTerms(w, x)
-	fmt.Fprintln(w, "\njudgement         on texts  on sketches")
-	row := func(name string, a, b float32) { fmt.Fprintf(w, "  %-17s %6.3f  %6.3f\n", name, a, b) }
-	m, e := &x.Measured, &x.Estimated
-	row("resemblance", m.Resemblance, e.Resemblance)
-	row("query contained", m.QueryContained, e.QueryContained)
-	row("earlier contained", m.EarlierContained, e.EarlierContained)
-	row("score", m.Score, e.Score)
-	row("story", m.Story, e.Story)
-	fmt.Fprintf(w, "  %-17s %s (%s), %s (%s)\n", "kind", m.Kind, m.Reason, e.Kind, e.Reason)
-	fmt.Fprintln(w, "\nclues on texts      score   story")
-	for _, c := range m.Clues {
-		fmt.Fprintf(w, "  %-15s %+7.2f %+7.2f  %s\n", c.Clue, c.Score, c.Story, c.Words)
+	fmt.Fprintf(w, "\nresemblance %.3f, by sketches %.3f\n\n", x.Resemblance, x.Estimate.Resemblance)
+	for i, step := range x.Trace {
+		decided := ""
+		if step.Decided {
+			decided = fmt.Sprintf("  -> %s (%s)", x.Kind, x.Reason())
+		}
+		fmt.Fprintf(w, "%d  %-24s %s%s\n", i+1, step.Question, step.Found, decided)
 	}
-	if a := x.Facts; a != nil && a.Coverage != nil {
-		fmt.Fprintf(w, "\naligned\n  covered  %.0f %% of the query, %.0f %% of the earlier\n", 100*a.Coverage.Later,
-			100*a.Coverage.Earlier)
-		fmt.Fprintf(w, "  new      %.0f %% of the query, %d figures: %s %s\n", 100*a.New.Share, a.New.Facts,
-			strings.Join(a.New.Examples, "; "), a.New.Text)
-		fmt.Fprintf(w, "  agree    %s\n  conflict %s (query / earlier)\n", strings.Join(a.Agree, "; "),
-			strings.Join(a.Conflict, "; "))
+	if a := x.Facts; a != nil && a.New != nil {
+		fmt.Fprintf(w, "\nnew       %s\nconflicts %v (query, earlier)\n", strings.Join(a.New.Quotes, "; "), a.Conflict)
 	}
 	fmt.Fprintf(w, "\nrecipe %s, policy %s\n", x.Recipe, x.Policy)
 }

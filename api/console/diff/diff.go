@@ -1,4 +1,4 @@
-// Package diff draws the alignment of two texts (sketch.Alignment) on their originals: what both have, what only
+// Package diff draws the alignment of two texts (compare.Alignment) on their originals: what both have, what only
 // one has, which passages moved, and which facts conflict. The judge and the sentence of a verdict come from the
 // same alignment.
 //
@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"jianguo/sketch"
+	"jianguo/compare"
 )
 
 // Text is an original text and its normal form. Origin gives, for a byte of the normal form, the bytes of the
@@ -51,7 +51,7 @@ type Result struct {
 	Moves, Conflicts int
 	Partial          bool
 
-	matches []sketch.Match // those that did not move
+	matches []compare.Match // those that did not move
 	a, b    side
 }
 
@@ -59,14 +59,14 @@ type Result struct {
 type side struct {
 	name   string // a or b
 	text   string
-	tokens []sketch.Bytes
+	tokens []compare.Span
 	from   int // where the next row begins
 	span   int // the span that is in
 }
 
-// Compare aligns two texts, which may be of one form; a is the earlier one.
-func Compare(a, b Text, form bool) *Result {
-	x := sketch.Align(sketch.Input{Body: b.Form}, sketch.Input{Body: a.Form})
+// Compare aligns two texts; a is the earlier one.
+func Compare(a, b Text) *Result {
+	x := compare.Align(compare.NewDoc(&compare.Text{Body: b.Form}), compare.NewDoc(&compare.Text{Body: a.Form}))
 	r := &Result{SharedA: float64(x.Earlier.Covered), SharedB: float64(x.Later.Covered), Partial: x.Partial}
 	r.a, r.b = a.side("a", &x.Earlier), b.side("b", &x.Later)
 	kindA, kindB := slices.Repeat([]Kind{Only}, len(r.a.tokens)), slices.Repeat([]Kind{Only}, len(r.b.tokens))
@@ -86,16 +86,16 @@ func Compare(a, b Text, form bool) *Result {
 			}
 		}
 	}
-	for i, c := range x.Later.Common {
-		if c > 0 && kindB[i] == Only {
+	for i := range kindB {
+		if x.Later.Run(i) > 0 && kindB[i] == Only {
 			kindB[i] = Aside // said again
 		}
 	}
-	for _, p := range x.Counterparts(form) {
-		if p.Conflict {
+	for _, c := range x.Agreement().Conflicts {
+		if !c.Name {
 			r.Conflicts++
-			mark(kindA, moveA, r.Conflicts, &x.Earlier, p.Earlier)
-			mark(kindB, moveB, r.Conflicts, &x.Later, p.Later)
+			mark(kindA, moveA, r.Conflicts, x.Earlier.Tokens(), c.Earlier)
+			mark(kindB, moveB, r.Conflicts, x.Later.Tokens(), c.Later)
 		}
 	}
 	r.A, r.B = spans(&r.a, kindA, moveA), spans(&r.b, kindB, moveB)
@@ -103,16 +103,16 @@ func Compare(a, b Text, form bool) *Result {
 }
 
 // side finds the words of an aligned normal form in its original.
-func (t *Text) side(name string, x *sketch.Aligned) side {
-	before := len(x.Text) - len(t.Form) // what the alignment put before the text
-	s := side{name: name, text: t.Original, tokens: make([]sketch.Bytes, len(x.Tokens))}
+func (t *Text) side(name string, x *compare.Side) side {
+	words := x.Tokens()
+	s := side{name: name, text: t.Original, tokens: make([]compare.Span, len(words))}
 	last := 0
-	for i, w := range x.Tokens {
-		start, _ := t.Origin(w.Start - before)
-		_, end := t.Origin(w.End - 1 - before)
+	for i, w := range words {
+		start, _ := t.Origin(w.Start)
+		_, end := t.Origin(w.End - 1)
 		start = max(start, last) // words of one character (㍿) share its bytes
 		last = max(start, end)
-		s.tokens[i] = sketch.Bytes{Start: start, End: last}
+		s.tokens[i] = compare.Span{Start: start, End: last}
 	}
 	return s
 }
@@ -145,8 +145,8 @@ func (s *side) residue(i int) bool {
 }
 
 // mark marks those words of a fact that the other text has not got in its place, with the number of the conflict.
-func mark(kinds []Kind, numbers []int, n int, x *sketch.Aligned, f *sketch.Fact) {
-	for i, w := range x.Tokens {
+func mark(kinds []Kind, numbers []int, n int, words []compare.Span, f compare.Span) {
+	for i, w := range words {
 		if w.Start >= f.Start && w.End <= f.End && kinds[i] == Only {
 			kinds[i], numbers[i] = Conflict, n
 		}

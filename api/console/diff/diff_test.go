@@ -51,8 +51,8 @@ var texts = rapid.Custom(func(t *rapid.T) string {
 	}), 0, 60).Draw(t, "parts"), "")
 })
 
-func compare(a, b string) (*Result, []Row) {
-	r := Compare(form(a), form(b), false)
+func compared(a, b string) (*Result, []Row) {
+	r := Compare(form(a), form(b))
 	return r, r.Rows()
 }
 
@@ -86,7 +86,7 @@ func same(p Span) bool { return p.Kind == Same }
 func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := texts.Draw(t, "a"), texts.Draw(t, "b")
-		r, rows := compare(a, b)
+		r, rows := compared(a, b)
 		for _, side := range []struct {
 			text  string
 			spans []Span
@@ -132,7 +132,7 @@ func TestEqualTextsAreCalm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := strings.ReplaceAll(texts.Draw(t, "a"), " ", "\u3000") // form joins two numbers over a plain space
 		form := strings.NewReplacer("，", ",", "\u3000", "\u3000\u3000")
-		r, rows := compare(a, form.Replace(a))
+		r, rows := compared(a, form.Replace(a))
 		for _, row := range rows {
 			if !row.Same {
 				t.Fatalf("row %+v", row)
@@ -152,14 +152,14 @@ func TestWhatAReaderSees(t *testing.T) {
 	)
 	t.Run("figure", func(t *testing.T) {
 		b := strings.Replace(first, "18000", "23000", 1)
-		r, _ := compare(first, b)
+		r, _ := compared(first, b)
 		if r.Conflicts != 1 || part(first, r.A, func(p Span) bool { return p.Kind == Conflict }) != "18000" {
 			t.Fatalf("%+v", r)
 		}
 	})
 	t.Run("moved paragraph", func(t *testing.T) {
 		a, b := first+second+third, third+first+second
-		r, rows := compare(a, b)
+		r, rows := compared(a, b)
 		if r.Moves != 1 || part(b, r.B, func(p Span) bool { return p.Kind == Moved }) != part(third, []Span{{0, len(third), Same, 0}}, same) {
 			t.Fatalf("%+v", r)
 		}
@@ -171,20 +171,20 @@ func TestWhatAReaderSees(t *testing.T) {
 		long := strings.Replace(third, "。", "，预计今晚七点以前全部恢复正常供应。", 1)
 		moved := strings.Replace(long, "正在", "已经", 1)
 		a, b := first+second+long, moved+first+second
-		r, _ := compare(a, b)
+		r, _ := compared(a, b)
 		own := part(b, r.B, func(p Span) bool { return p.Kind == Only })
 		if r.Moves != 2 || own != "已经" || part(a, r.A, func(p Span) bool { return p.Kind == Only }) != "正在" {
 			t.Fatalf("%d moves, its own %q", r.Moves, own)
 		}
 	})
 	t.Run("inserted paragraph", func(t *testing.T) {
-		_, rows := compare(first+third, first+second+third)
+		_, rows := compared(first+third, first+second+third)
 		if len(rows) != 3 || !rows[0].Same || rows[1].Same || len(rows[1].A) != 0 || !rows[2].Same {
 			t.Fatalf("want one row for the paragraph that is new; got %+v", rows)
 		}
 	})
 	t.Run("unrelated", func(t *testing.T) {
-		r, _ := compare(strings.Repeat("的", 1)+second, "我的猫今天没有吃东西而是一直趴在窗台上晒太阳还打起了呼噜在梦里。")
+		r, _ := compared(strings.Repeat("的", 1)+second, "我的猫今天没有吃东西而是一直趴在窗台上晒太阳还打起了呼噜在梦里。")
 		if r.SharedA != 0 {
 			t.Fatalf("stray matches: %+v", r)
 		}
@@ -193,7 +193,7 @@ func TestWhatAReaderSees(t *testing.T) {
 
 func TestWorkIsBounded(t *testing.T) {
 	a, b := strings.Repeat("的1", 50_000), strings.Repeat("的2", 50_000)
-	if _, rows := compare(a, b); len(rows) == 0 {
+	if _, rows := compared(a, b); len(rows) == 0 {
 		t.Fatal("no rows")
 	}
 }
@@ -219,7 +219,7 @@ func BenchmarkCompare(b *testing.B) {
 	s, u := left.String(), right.String()
 	b.ReportMetric(float64(utf8.RuneCountInString(s)), "characters")
 	for b.Loop() {
-		Compare(form(s), form(u), false).Rows()
+		Compare(form(s), form(u)).Rows()
 	}
 }
 
@@ -235,7 +235,7 @@ func TestSameAmount(t *testing.T) {
 		{"全年营收3元，同比持平", "全年营收3万元，同比持平"}:             1,
 		{"参加2022万达年会的人", "参加2022恒大年会的人"}:            0,
 	} {
-		if r, _ := compare(pair[0], pair[1]); r.Conflicts != want {
+		if r, _ := compared(pair[0], pair[1]); r.Conflicts != want {
 			t.Errorf("%q: %d figures differ, want %d", pair, r.Conflicts, want)
 		}
 	}
@@ -245,7 +245,7 @@ func TestSameAmount(t *testing.T) {
 func TestResidueIsAside(t *testing.T) {
 	a := form("今天有雨明天有风。责任编辑张三")
 	a.Form = strings.Replace(a.Form, "责任编辑张三", strings.Repeat("\n", len("责任编辑张三")), 1)
-	r := Compare(a, form("今天有雨明天有风。"), false)
+	r := Compare(a, form("今天有雨明天有风。"))
 	if got := text(a.Original, r.A, func(p Span) bool { return p.Kind == Aside }); !strings.Contains(got, "责任编辑张三") {
 		t.Errorf("aside is %q of %+v", got, r.A)
 	}
@@ -257,20 +257,8 @@ func TestResidueIsAside(t *testing.T) {
 // TestRowsBeginLines: what stands before the first word of a line is on its line.
 func TestRowsBeginLines(t *testing.T) {
 	a, b := "第一段说了三件事。\n“第二段是一句话。”\n第三段", "第一段说了四件事。\n“第二段是一句话。”\n第三段"
-	_, rows := compare(a, b)
+	_, rows := compared(a, b)
 	if got := shown(rows[0].A, all); got != "第一段说了三件事。\n" {
 		t.Errorf("the first row is %q", got)
-	}
-}
-
-// Of a series, figures that stand behind the same words are in conflict, whatever stands between them and what is equal.
-func TestForm(t *testing.T) {
-	a := "全省累计报告确诊病例278例，其中重症37例、危重4例，死亡2例，均为老年患者，有多种基础疾病。目前追踪到密切接触者五千多人。"
-	b := "全省累计报告确诊病例26例。目前追踪到密切接触者五百多人。"
-	for series, want := range map[bool]string{false: "五百", true: "26例五百"} {
-		r := Compare(form(a), form(b), series)
-		if got := part(b, r.B, func(s Span) bool { return s.Kind == Conflict }); got != want {
-			t.Errorf("of one form: %v: %q in conflict, want %q", series, got, want)
-		}
 	}
 }

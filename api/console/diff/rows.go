@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"jianguo/sketch"
+	"jianguo/compare"
 )
 
 // Piece is a part of a row. Its Side is a or b.
@@ -33,7 +33,7 @@ func (r *Result) Rows() []Row {
 		for k := range m.N {
 			l.cut(m.Earlier+k, m.Later+k, false, false)
 		}
-		next := sketch.Match{Earlier: len(r.a.tokens), Later: len(r.b.tokens)}
+		next := compare.Match{Earlier: len(r.a.tokens), Later: len(r.b.tokens)}
 		if n+1 < len(r.matches) {
 			next = r.matches[n+1]
 		}

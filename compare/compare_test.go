@@ -1,0 +1,207 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var letters = rapid.SampledFrom([]rune("我们今天在北京上海发布了新的公告三十万亿0123456789年月日ab \n"))
+
+func drawText(t *rapid.T, label string) string {
+	return rapid.StringOfN(letters, 0, 400, -1).Draw(t, label)
+}
+
+// TestTokensCover: tokens lie in order, inside the text, and between them are only spaces and the punctuation of numbers.
+func TestTokensCover(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, end := drawText(t, "text"), 0
+		for _, tok := range appendTokens(nil, s) {
+			if int(tok.start) < end || tok.end <= tok.start || int(tok.end) > len(s) || strings.Trim(s[end:tok.start], " \n.") != "" {
+				t.Fatalf("token %v after %d of %q", tok, end, s)
+			}
+			end = int(tok.end)
+		}
+	})
+}
+
+// TestNumbersAreOneToken: a number is one token whatever its length, and the same one however it is written.
+func TestNumbersAreOneToken(t *testing.T) {
+	for _, group := range [][]string{{"3000", "三千", "3千"}, {"12.00", "12"}, {"1.2亿", "12000万"}, {"两万三千", "23000"}, {"一百零八", "108"}} {
+		for _, s := range group {
+			if got, want := appendTokens(nil, s), appendTokens(nil, group[0]); len(got) != 1 || got[0].id != want[0].id {
+				t.Errorf("%s is not %s: %v", s, group[0], got)
+			}
+		}
+	}
+	for _, word := range []string{"十分", "万一", "三五", "一些", "千万", "百姓"} {
+		if slices.ContainsFunc(appendTokens(nil, word), token.number) {
+			t.Errorf("%s has a number", word)
+		}
+	}
+}
+
+// TestAlignAgainstSets holds resemblance and containment against sets of shingles.
+func TestAlignAgainstSets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x, y := drawText(t, "later"), drawText(t, "earlier")
+		if rapid.Bool().Draw(t, "related") {
+			y = string([]rune(x)[:len([]rune(x))/2]) + "\n" + y
+		}
+		a, b := NewDoc(&Text{Body: x}), NewDoc(&Text{Body: y})
+		al := Align(a, b)
+		if len(a.tokens) == 0 || len(b.tokens) == 0 {
+			return
+		}
+		k := min(shingleK, len(a.tokens), len(b.tokens))
+		set := func(d *Doc) (of map[string]int, all int) {
+			of = map[string]int{}
+			for i := 0; i+k <= len(d.tokens); i++ {
+				key := ""
+				for _, tok := range d.tokens[i : i+k] {
+					key += fmt.Sprintf("%x,", tok.id)
+				}
+				of[key]++
+				all++
+			}
+			return of, all
+		}
+		p, nA := set(a)
+		q, nB := set(b)
+		both, inA, inB := 0, 0, 0
+		for key, n := range p {
+			if m := q[key]; m > 0 {
+				both, inA, inB = both+1, inA+n, inB+m
+			}
+		}
+		near := func(what string, got float32, n, of int) {
+			if math.Abs(float64(got)-float64(n)/float64(max(1, of))) > 1e-5 {
+				t.Fatalf("%s %v, want %d of %d", what, got, n, of)
+			}
+		}
+		near("later", al.Later.Contained, inA, nA)
+		near("earlier", al.Earlier.Contained, inB, nB)
+		if a.k == b.k {
+			near("resemblance", al.Resemblance, both, len(p)+len(q)-both)
+		}
+	})
+}
+
+// TestMatches: matches are equal runs; no token of either text is in two; those that did not move are in order in both.
+func TestMatches(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x, y := drawText(t, "later"), drawText(t, "earlier")
+		if cut := rapid.IntRange(0, 2).Draw(t, "mix"); cut > 0 {
+			r := []rune(x)
+			y = string(r[len(r)/2:]) + "\n" + y + "\n" + string(r[:len(r)/2])
+		}
+		a, b := NewDoc(&Text{Body: x}), NewDoc(&Text{Body: y})
+		al := Align(a, b)
+		usedA, usedB := make([]bool, len(a.tokens)), make([]bool, len(b.tokens))
+		lastA, lastB := 0, 0
+		for _, m := range al.Matches {
+			if !m.Moved && (m.Later < lastA || m.Earlier < lastB) {
+				t.Fatalf("out of order: %+v", m)
+			}
+			if !m.Moved {
+				lastA, lastB = m.Later+m.N, m.Earlier+m.N
+			}
+			for k := range m.N {
+				if usedA[m.Later+k] || usedB[m.Earlier+k] || a.tokens[m.Later+k].id != b.tokens[m.Earlier+k].id {
+					t.Fatalf("token %d of %+v is matched twice, or not equal", k, m)
+				}
+				usedA[m.Later+k], usedB[m.Earlier+k] = true, true
+			}
+		}
+	})
+}
+
+// TestJudgeIsSane: a text is a copy of itself; whatever is judged, the last step of the trace decided, and shares are shares.
+func TestJudgeIsSane(t *testing.T) {
+	limits := DefaultLimits()
+	rapid.Check(t, func(t *rapid.T) {
+		x, y := drawText(t, "later"), drawText(t, "earlier")
+		a, b := NewDoc(&Text{Body: x}), NewDoc(&Text{Body: y})
+		if j := Judge(a, a, &limits); len(a.tokens) > 0 && j.Kind != Duplicate {
+			t.Fatalf("a text is no copy of itself: %v", j.Trace)
+		}
+		checkJudgement(t, Judge(a, b, &limits))
+	})
+}
+
+func checkJudgement(t interface{ Fatalf(string, ...any) }, j Judgement) {
+	if n := len(j.Trace); n == 0 || !j.Trace[n-1].Decided || slices.ContainsFunc(j.Trace[:n-1], func(s Step) bool { return s.Decided }) {
+		t.Fatalf("trace %+v", j.Trace)
+	}
+	for _, v := range []float32{j.Resemblance, j.Later.Contained, j.Later.Covered, j.Earlier.Contained, j.Earlier.Covered, j.New.Share} {
+		if !(v >= 0 && v <= 1) {
+			t.Fatalf("share %v", v)
+		}
+	}
+}
+
+// FuzzJudge: any bytes compare.
+func FuzzJudge(f *testing.F) {
+	f.Add("8月9日三千人\nabc 3.5%", "8月10日三千人", "标题")
+	limits := DefaultLimits()
+	f.Fuzz(func(t *testing.T, x, y, title string) {
+		a := NewDoc(&Text{Title: title, Body: x, Words: []int32{1, 7, 12}})
+		checkJudgement(t, Judge(a, NewDoc(&Text{Body: y}), &limits))
+		checkJudgement(t, Judge(NewDoc(&Text{Title: title, Body: y}), a, &limits))
+	})
+}
+
+func TestEncodingRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewSketch(&Text{Title: drawText(t, "title"), Body: drawText(t, "body")})
+		b := s.AppendBinary(nil)
+		got, err := DecodeSketch(b)
+		if err != nil || len(b) > MaxSketch {
+			t.Fatal(err, len(b))
+		}
+		if diff := cmp.Diff(s, got, cmp.AllowUnexported(Sketch{})); diff != "" {
+			t.Fatal(diff)
+		}
+		if o, err := DecodeOutline(b); err != nil || o != s.Outline() {
+			t.Fatal(err, o)
+		}
+	})
+}
+
+func FuzzDecodeSketch(f *testing.F) {
+	s := NewSketch(&Text{Body: "今天8月9日北京发布3000个公告\n涨3.5%"})
+	f.Add(s.AppendBinary(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := DecodeSketch(b)
+		if err != nil {
+			return
+		}
+		if again, err := DecodeSketch(s.AppendBinary(nil)); err != nil || again != s {
+			t.Fatalf("decoded %x does not come back: %v", b, err)
+		}
+		s.Estimate(&s)
+		s.Keys()
+	})
+}
+
+// TestEstimate: an estimate is near what the texts have in common, and highest for a copy.
+func TestEstimate(t *testing.T) {
+	body := ""
+	for i := range 200 {
+		body += fmt.Sprintf("第%d号堤坝在%d时完成巡查", i, i*7%24)
+	}
+	later := body[:len(body)/3*2] + strings.Repeat("此外全市学校停课一天", 3)
+	s, o := NewSketch(&Text{Body: later}), NewSketch(&Text{Body: body})
+	x := Align(NewDoc(&Text{Body: later}), NewDoc(&Text{Body: body}))
+	if e := s.Estimate(&o); math.Abs(float64(e.Resemblance-x.Resemblance)) > .15 {
+		t.Errorf("resemblance %v, estimated %v", x.Resemblance, e.Resemblance)
+	}
+	if e, same := s.Estimate(&o), o.Estimate(&o); same.Rank <= e.Rank || same.Resemblance != 1 {
+		t.Errorf("%+v of a copy, %+v of two thirds", same, e)
+	}
+}

@@ -1,0 +1,198 @@
+package compare
+
+import (
+	"sort"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"jianguo/compare/quantity"
+)
+
+// Conflict is what two texts of one form have at one place: another value, or another name.
+type Conflict struct {
+	Later, Earlier Span // of the two Forms
+	Name           bool // else a quantity
+	// Subject reports that both words may be subjects: names of the dictionary, or not in it at all. Others may be synonyms.
+	Subject  bool
+	Values   [2]int
+	Places   int  // how many places have these two
+	Headline bool // both headlines say theirs
+}
+
+// Agreement counts what two texts have at places in common.
+type Agreement struct {
+	Conflicts []Conflict // one of each; neither text says anywhere what the other one says here
+	// Subject is a word for what each text is about, if the conflicts do not say it; empty: none.
+	Subject  [2]string
+	Disputed int // quantities in conflict that the other text has elsewhere
+	Equal    int // quantities that are equal, or may be
+}
+
+// slotMost is the length in tokens of the longest gap that is one place.
+const slotMost = 12
+
+// Agreement compares what stands at the places of the gaps, and counts the equal quantities of the matches.
+func (x *Alignment) Agreement() Agreement {
+	var g Agreement
+	l, e := &x.Later, &x.Earlier
+	for i := range l.values {
+		if e.says(&l.values[i]) {
+			g.Equal++
+		}
+	}
+	x.eachGap(func(a0, a1, b0, b1 int) {
+		if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > slotMost || (a0 == 0) != (b0 == 0) {
+			return
+		}
+		if !x.valuesAt(&g, l.span(a0, a1), e.span(b0, b1)) {
+			x.namesAt(&g, a0, a1, b0, b1)
+		}
+	})
+	return g
+}
+
+func (d *Doc) span(from, to int) Span {
+	return Span{int(d.tokens[from].start), int(d.tokens[to-1].end)}
+}
+
+// overlapping is the range of the quantities that overlap with a span.
+func (d *Doc) overlapping(s Span) (from, to int) {
+	from = sort.Search(len(d.values), func(i int) bool { return d.values[i].End > s.Start })
+	for to = from; to < len(d.values) && d.values[to].Start < s.End; to++ {
+	}
+	return from, to
+}
+
+// valuesAt adds the quantities of one place that are in conflict, and reports whether either text has any there.
+func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
+	l, e := &x.Later, &x.Earlier
+	i, iEnd := l.overlapping(a)
+	from, to := e.overlapping(b)
+	found := i < iEnd || from < to
+	for ; i < iEnd; i++ {
+		v := &l.values[i]
+		for k := from; k < to; k++ {
+			o := &e.values[k]
+			if v.MayBe(&o.Value) {
+				break
+			}
+			if !v.Comparable(&o.Value) {
+				continue
+			}
+			if e.says(v) || l.says(o) {
+				g.Disputed++
+			} else {
+				g.add(x, Conflict{Later: Span{v.Start, v.End}, Earlier: Span{o.Start, o.End}, Values: [2]int{i, k}})
+			}
+			from = k + 1
+			break
+		}
+	}
+	return found
+}
+
+// namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or else the
+// words that neither text has anywhere but here.
+func (x *Alignment) namesAt(g *Agreement, a0, a1, b0, b1 int) {
+	a, b := x.Later.span(a0, a1), x.Earlier.span(b0, b1)
+	nameA, okA := x.Later.foreign(a, x.Earlier.Doc)
+	nameB, okB := x.Earlier.foreign(b, x.Later.Doc)
+	if okA && okB {
+		g.add(x, Conflict{Later: nameA, Earlier: nameB, Name: true, Subject: true})
+		return
+	}
+	a, b = x.Later.words(a), x.Earlier.words(b)
+	textA, textB := x.Later.Form[a.Start:a.End], x.Earlier.Form[b.Start:b.End]
+	if !strings.ContainsAny(textA+textB, "\n") && !x.Earlier.has(textA) && !x.Later.has(textB) {
+		g.add(x, Conflict{Later: a, Earlier: b, Name: true, Subject: x.Later.unlisted(a) && x.Earlier.unlisted(b)})
+	}
+}
+
+// unlisted reports whether two words in a row have one character each: of what the dictionary does not have, such as most names of
+// companies and small towns, the segmenter makes single characters.
+func (d *Doc) unlisted(s Span) bool {
+	words, row := d.Text.Words, 0
+	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) >= s.Start })
+	for ; i < len(words) && int(words[i]>>1) < s.End; i++ {
+		w := d.word(i)
+		if row++; utf8.RuneCountInString(d.Form[w.Start:w.End]) > 1 {
+			row = 0
+		}
+		if row > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign is the first name of a stretch, if another text has none of its names.
+func (d *Doc) foreign(s Span, other *Doc) (first Span, ok bool) {
+	names := d.names(s.Start, s.End)
+	for _, n := range names {
+		if other.has(d.Form[n.Start:n.End]) {
+			return first, false
+		}
+	}
+	if len(names) == 0 {
+		return first, false
+	}
+	return names[0], true
+}
+
+// has reports whether a text or its headline contains some words.
+func (d *Doc) has(words string) bool {
+	return strings.Contains(d.Form, words) || strings.Contains(d.Text.Title, words)
+}
+
+// words widens a span to whole words.
+func (d *Doc) words(s Span) Span {
+	words := d.Text.Words
+	if len(words) == 0 {
+		return s
+	}
+	i := max(0, sort.Search(len(words), func(i int) bool { return int(words[i]>>1) > s.Start })-1)
+	s.Start = min(s.Start, int(words[i]>>1))
+	for ; i < len(words) && int(words[i]>>1) < s.End; i++ {
+		s.End = max(s.End, d.word(i).End)
+	}
+	return s
+}
+
+// add counts a conflict once more, or adds it.
+func (g *Agreement) add(x *Alignment, c Conflict) {
+	a, b := x.Later.Form[c.Later.Start:c.Later.End], x.Earlier.Form[c.Earlier.Start:c.Earlier.End]
+	for i := range g.Conflicts {
+		o := &g.Conflicts[i]
+		if o.Name == c.Name && x.Later.Form[o.Later.Start:o.Later.End] == a && x.Earlier.Form[o.Earlier.Start:o.Earlier.End] == b {
+			o.Places++
+			return
+		}
+	}
+	c.Places = 1
+	c.Headline = strings.Contains(x.Later.Text.Title, a) && strings.Contains(x.Earlier.Text.Title, b)
+	g.Conflicts = append(g.Conflicts, c)
+}
+
+// ownDays reports whether a conflict is between the days on which each text was published.
+func (x *Alignment) ownDays(c *Conflict) bool {
+	a, b := &x.Later.values[c.Values[0]], &x.Earlier.values[c.Values[1]]
+	return a.Kind == quantity.Date && on(&a.Value, x.Later.Text.Published) && on(&b.Value, x.Earlier.Text.Published)
+}
+
+// on reports whether a date is a day, or the one before it or after it: a feed gives its times in UTC, and an article of the night tells
+// of the day before.
+func on(v *quantity.Value, day int32) bool {
+	for d := day - 1; d <= day+1; d++ {
+		t := time.Unix(int64(d)*24*60*60, 0).UTC()
+		o := quantity.Value{Kind: quantity.Date, Low: float64(t.Year()*10000 + int(t.Month())*100 + t.Day())}
+		o.High = o.Low
+		if int(v.Low)%100 > 0 && v.MayBe(&o) {
+			return true
+		}
+	}
+	return false
+}
+
+// denies is for now.
+func (x *Alignment) denies() bool { return false }

@@ -1,0 +1,221 @@
+// Package compare judges what a later text adds to an earlier one.
+//
+// Values flow one way: a Text becomes a Doc, prepared once; Align finds what two Docs have in common, passage by passage; News says what
+// the later text has that the earlier one lacks, Conflicts what the two have at the same places; Judge decides by a few numbers, and
+// leaves a trace. A Sketch is the small form of a Text that is kept of every article; it proposes and ranks, and never decides.
+//
+// All values are immutable, and every function is pure and safe for concurrent use. Work is bounded in steps, never by time, so that
+// equal texts are judged equally everywhere: shingles are sought at chainMost offsets, gaps up to gapWork pairs of tokens, and at most
+// valueMost quantities of a text count.
+package compare
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/compare/quantity"
+)
+
+// Text is what is compared of an article, as package segment makes it.
+type Text struct {
+	Title, Body string // normal forms: clauses are separated by '\n'
+	// Words are the words of Form in order: the offset where each begins, times two, plus one for a name (a person, place, company).
+	// None: not known.
+	Words []int32
+	// Sentences are the offsets in Body where sentences begin; none: not known.
+	Sentences []int32
+	Published int32    // day of publication, in days since 1970; 0: unknown
+	Learned   *Residue // clauses that carry no weight, learned of its source; nil: none
+}
+
+// Day is the day of a time for Text.Published; 0 for the zero time.
+func Day(t time.Time) int32 {
+	if t.IsZero() {
+		return 0
+	}
+	return int32(t.Unix() / (24 * 60 * 60))
+}
+
+// headedBytes is the length of a body (a Han character is three bytes) below which it says too little alone, and is compared with its
+// headline before it.
+const headedBytes = 180
+
+// Headed reports that a text is compared with its headline.
+func (t *Text) Headed() bool { return len(t.Body) < headedBytes && t.Title != "" && t.Title != t.Body }
+
+// Form is what is compared: the body, of a short text with its headline.
+func (t *Text) Form() string {
+	if t.Headed() {
+		return t.Title + "\n" + t.Body
+	}
+	return t.Body
+}
+
+// Residue is a set of clauses by their hashes.
+type Residue map[uint64]bool
+
+// HashClause is the hash of a clause of a normal form.
+func HashClause(clause string) uint64 { return xxh3.HashString(clause) }
+
+// valueMost bounds the quantities of a text: more of them are a table.
+const valueMost = 1000
+
+// Doc is a text prepared to be compared.
+type Doc struct {
+	Text   *Text
+	Form   string
+	tokens []token // without residue
+	// clauses are the tokens that begin a clause, in order, and behind them the number of tokens.
+	clauses  []int32
+	shingles []uint64 // by their first token
+	distinct int      // how many of them
+	k        int      // their length
+	values   []value  // quantities of the tokens
+	title    []token
+	titled   []quantity.Value // quantities of the headline
+}
+
+// value is a quantity and its first token.
+type value struct {
+	quantity.Value
+	token int
+}
+
+// keptTokens is the least length of a text without what was learned of its source: a shorter one keeps all.
+const keptTokens = 8
+
+// NewDoc prepares a text, which it keeps.
+func NewDoc(text *Text) *Doc {
+	d := &Doc{Text: text, Form: text.Form()}
+	d.tokens = appendTokens(make([]token, 0, len(d.Form)/3+8), d.Form)
+	if text.Learned != nil {
+		d.tokens = d.without(*text.Learned)
+	}
+	for i := range d.tokens {
+		if d.begins(i) {
+			d.clauses = append(d.clauses, int32(i))
+		}
+	}
+	d.clauses = append(d.clauses, int32(len(d.tokens)))
+	d.k = min(shingleK, len(d.tokens))
+	if d.k > 0 {
+		d.shingles = appendShingles(make([]uint64, 0, len(d.tokens)), d.tokens, d.k)
+		d.distinct = len(distinct(slices.Clone(d.shingles)))
+	}
+	d.findValues()
+	d.title = appendTokens(nil, text.Title)
+	d.titled = quantity.Find(text.Title, nil, valueMost)
+	return d
+}
+
+// begins reports whether a token is the first of its clause.
+func (d *Doc) begins(i int) bool {
+	return i == 0 || strings.IndexByte(d.Form[d.tokens[i-1].end:d.tokens[i].start], '\n') >= 0
+}
+
+// without is the tokens without the clauses of a residue, unless hardly any would remain.
+func (d *Doc) without(residue Residue) []token {
+	kept, k, end := make([]token, 0, len(d.tokens)), 0, 0
+	for clause := range strings.SplitSeq(d.Form, "\n") {
+		from := k
+		for end += len(clause) + 1; k < len(d.tokens) && int(d.tokens[k].start) < end; k++ {
+		}
+		if !residue[HashClause(clause)] {
+			kept = append(kept, d.tokens[from:k]...)
+		}
+	}
+	if len(kept) < keptTokens {
+		return d.tokens
+	}
+	return kept
+}
+
+// findValues finds the quantities whose first number or digit is a token that is compared.
+func (d *Doc) findValues() {
+	var begin quantity.Words
+	if len(d.Text.Words) > 0 {
+		begin = d.WordAt
+	}
+	for _, v := range quantity.Find(d.Form, begin, valueMost) {
+		i := sort.Search(len(d.tokens), func(i int) bool { return int(d.tokens[i].end) > v.Start })
+		if i < len(d.tokens) && int(d.tokens[i].start) < v.End {
+			d.values = append(d.values, value{v, i})
+		}
+	}
+}
+
+// words returns the words that overlap with a stretch of Form, as spans.
+func (d *Doc) names(from, to int) (out []Span) {
+	words := d.Text.Words
+	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) >= from })
+	for i = max(0, i-1); i < len(words) && int(words[i]>>1) < to; i++ {
+		if words[i]&1 == 1 {
+			if s := d.word(i); s.End > from {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// word is the span of a word: up to the next one, without what separates them.
+func (d *Doc) word(i int) Span {
+	words := d.Text.Words
+	end := len(d.Form)
+	if i+1 < len(words) {
+		end = int(words[i+1] >> 1)
+	}
+	start := int(words[i] >> 1)
+	return Span{start, start + len(strings.TrimRight(d.Form[start:end], "\n "))}
+}
+
+// Span is Form[Start:End].
+type Span struct{ Start, End int }
+
+// characters is the number of characters of some tokens, separators apart.
+func (d *Doc) characters(from, to int) (n int) {
+	for _, t := range d.tokens[from:to] {
+		n += utf8.RuneCountInString(d.Form[t.start:t.end])
+	}
+	return n
+}
+
+// Value is a quantity of the text, by its number in News and Conflict.
+func (d *Doc) Value(i int) *quantity.Value { return &d.values[i].Value }
+
+// Clause is the clause around an offset of Form.
+func (d *Doc) Clause(offset int) Span {
+	start := strings.LastIndexByte(d.Form[:offset], '\n') + 1
+	end := strings.IndexByte(d.Form[offset:], '\n')
+	if end < 0 {
+		return Span{start, len(d.Form)}
+	}
+	return Span{start, offset + end}
+}
+
+// WordAt reports whether a word begins at an offset of Form.
+func (d *Doc) WordAt(offset int) bool {
+	words := d.Text.Words
+	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) >= offset })
+	return i < len(words) && int(words[i]>>1) == offset
+}
+
+// Size is about how many bytes a Doc takes, its text included.
+func (d *Doc) Size() int64 {
+	return int64(len(d.Form)+len(d.Text.Title)) + 4*int64(len(d.Text.Words)+len(d.Text.Sentences)+len(d.clauses)) +
+		12*int64(len(d.tokens)+len(d.title)) + 8*int64(len(d.shingles)) + 64*int64(len(d.values)+len(d.titled))
+}
+
+// Tokens are the spans of the Han characters, Latin words and numbers that are compared.
+func (d *Doc) Tokens() []Span {
+	out := make([]Span, len(d.tokens))
+	for i, t := range d.tokens {
+		out[i] = Span{int(t.start), int(t.end)}
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package compare
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// MaxSketch is the most bytes that AppendBinary adds: 1 + four sizes + Digest + minima + counts + keys.
+const MaxSketch = 1 + 4*5 + fixedBytes + 4*(bands+passages)
+
+// version is that of the encoding of a sketch. Integers are little-endian:
+//
+//	version   1 byte; a blank text has no more than that
+//	sizes     uvarints: tokens, and distinct shingles, pairs and numbers
+//	Digest    8 bytes
+//	minima    48 bytes of shingles, 24 of pairs, 16 of numbers
+//	counts    1 byte: the number of keys in its lower half, of passages in its upper
+//	keys      4 bytes each, then the passages, 4 bytes each
+const version = 1
+
+// fixedBytes is the length of an encoding behind its sizes, without keys.
+const fixedBytes = 8 + (bins+pairBins+factBins)/2 + 1
+
+// ErrEncoding says that bytes are not an encoded sketch of this version.
+var ErrEncoding = errors.New("not an encoded sketch")
+
+// AppendBinary appends the encoding of s, at most MaxSketch bytes, to b.
+func (s *Sketch) AppendBinary(b []byte) []byte {
+	b = append(b, version)
+	if s.Tokens == 0 {
+		return b
+	}
+	for _, n := range [...]uint32{s.Tokens, s.shingles, s.pairs, s.figures} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = binary.LittleEndian.AppendUint64(b, s.Digest)
+	b = append(b, s.mins[:]...)
+	b = append(b, s.pairMins[:]...)
+	b = append(b, s.figureMins[:]...)
+	b = append(b, s.nkeys|s.npassages<<4)
+	for _, keys := range [...][]uint32{s.keys[:s.nkeys], s.passages[:s.npassages]} {
+		for _, k := range keys {
+			b = binary.LittleEndian.AppendUint32(b, k)
+		}
+	}
+	return b
+}
+
+// DecodeSketch reads an encoding. Damaged or hostile bytes give an error, never a panic or a large allocation.
+func DecodeSketch(b []byte) (Sketch, error) {
+	var s Sketch
+	b, err := s.decodeSizes(b)
+	if err != nil || s.Tokens == 0 {
+		return Sketch{}, err
+	}
+	s.Digest, b = binary.LittleEndian.Uint64(b), b[8:]
+	b = b[copy(s.mins[:], b):]
+	b = b[copy(s.pairMins[:], b):]
+	b = b[copy(s.figureMins[:], b):]
+	s.nkeys, s.npassages, b = b[0]&15, b[0]>>4, b[1:]
+	if s.nkeys > bands || s.npassages > passages || len(b) != 4*int(s.nkeys+s.npassages) {
+		return Sketch{}, fmt.Errorf("%w: bad keys", ErrEncoding)
+	}
+	for _, keys := range [...][]uint32{s.keys[:s.nkeys], s.passages[:s.npassages]} {
+		for i := range keys {
+			keys[i], b = binary.LittleEndian.Uint32(b), b[4:]
+		}
+	}
+	return s, nil
+}
+
+// decodeSizes reads the sizes, all 0 of a blank text, and returns the rest, of at least fixedBytes otherwise.
+func (s *Sketch) decodeSizes(b []byte) ([]byte, error) {
+	if len(b) == 0 || b[0] != version {
+		return nil, fmt.Errorf("%w: unknown version", ErrEncoding)
+	}
+	if b = b[1:]; len(b) == 0 {
+		return nil, nil
+	}
+	for _, n := range [...]*uint32{&s.Tokens, &s.shingles, &s.pairs, &s.figures} {
+		v, size := binary.Uvarint(b)
+		if size <= 0 || v > 1<<28 {
+			return nil, fmt.Errorf("%w: bad size", ErrEncoding)
+		}
+		*n, b = uint32(v), b[size:]
+	}
+	if s.Tokens == 0 || len(b) < fixedBytes {
+		return nil, fmt.Errorf("%w: cut short", ErrEncoding)
+	}
+	return b, nil
+}
+
+// DecodeOutline reads the outline of an encoding.
+func DecodeOutline(b []byte) (Outline, error) {
+	var s Sketch
+	b, err := s.decodeSizes(b)
+	if err != nil || s.Tokens == 0 {
+		return Outline{}, err
+	}
+	copy(s.mins[:], b[8:])
+	return s.Outline(), nil
+}

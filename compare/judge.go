@@ -1,0 +1,258 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"jianguo/compare/quantity"
+)
+
+// Limits are the numbers of the judge. All are part of the policy.
+type Limits struct {
+	// News, Facts and Share are what makes news: so many characters, so many quantities, or such a share of the later text that the
+	// earlier one lacks. Little is the least number of characters of a share.
+	News   int     `json:"news"`
+	Facts  int     `json:"facts"`
+	Share  float64 `json:"share"`
+	Little int     `json:"little"`
+	// Later and Earlier are the shares of the later or the earlier text that stand in the other one, from which they are related.
+	Later   float64 `json:"later"`
+	Earlier float64 `json:"earlier"`
+	// Conflicts is how many quantities in conflict make another subject, if they are a share Disagree of all that both texts have at
+	// common places; of two short texts one is enough, if it is a share DisagreeShort.
+	Conflicts     int     `json:"conflicts"`
+	Disagree      float64 `json:"disagree"`
+	DisagreeShort float64 `json:"disagree_short"`
+	// Subjects is how many words of its opening each text has again, and the other one nowhere, to be about another subject.
+	Subjects int `json:"subjects"`
+	// Recurs is the number of days between two flashes that are no copies however alike they are.
+	Recurs int `json:"recurs"`
+	// Look is the share of one text's shingles in the other below which texts are not aligned.
+	Look float64 `json:"look"`
+}
+
+// DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text make news.
+func DefaultLimits() Limits { return Limits{}.At(80) }
+
+// At sets how many characters make news, and facts and share with it.
+func (l Limits) At(news int) Limits {
+	scale := float64(news) / 80
+	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), Share: min(.9, .2*scale), Little: max(1, news/2),
+		Later: .5, Earlier: .6, Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Recurs: 3, Look: .15}
+}
+
+// Validate names the first number that is out of bounds.
+func (l *Limits) Validate() error {
+	shares := []struct {
+		name  string
+		value float64
+	}{{"share", l.Share}, {"later", l.Later}, {"earlier", l.Earlier}, {"disagree", l.Disagree}, {"disagree_short", l.DisagreeShort},
+		{"look", l.Look}}
+	for _, s := range shares {
+		if !(s.value >= 0 && s.value <= 1) {
+			return fmt.Errorf("policy: %s %v: want 0 to 1", s.name, s.value)
+		}
+	}
+	if l.News < 1 || l.Facts < 1 || l.Little < 0 || l.Conflicts < 1 || l.Recurs < 0 {
+		return fmt.Errorf("policy: news %d, facts %d, little %d, conflicts %d, recurs %d: want at least 1, 1, 0, 1 and 0",
+			l.News, l.Facts, l.Little, l.Conflicts, l.Recurs)
+	}
+	return nil
+}
+
+// Kind is the result of a judgement.
+type Kind uint8
+
+// The kinds of judgement, from the weakest to the strongest.
+const (
+	Unrelated Kind = iota
+	Series         // one form, another subject
+	Suspect        // repeats much, and adds news
+	Duplicate      // adds no news
+)
+
+var kindNames = [...]string{"unrelated", "series", "suspect", "duplicate"}
+
+// String is the name of a kind.
+func (k Kind) String() string { return kindNames[k] }
+
+// The reasons of a judgement. Package reason puts them into words.
+const (
+	LittleText = "little-text" // unrelated: too little in common
+	OtherFacts = "other-facts" // series: other quantities or names at common places
+	OtherDay   = "other-day"   // series: a flash, or each text tells of the day of its publication
+
+	Exact     = "exact"     // duplicate: the same normal form
+	SameText  = "same-text" // duplicate: nearly all of each text is in the other
+	Reworded  = "reworded"  // duplicate: the same in other words
+	Contained = "contained" // duplicate: the earlier text has it all, and more
+
+	Extends   = "extends"   // suspect: most of the earlier text, and news
+	Overlap   = "overlap"   // suspect: each text has its own
+	Update    = "update"    // suspect: quantities have moved on at common places
+	Denial    = "denial"    // suspect: the headline denies the earlier one
+	Moved     = "moved"     // suspect: words of a sentence change places
+	Headlines = "headlines" // suspect: the same short body, of which the headlines, two others, say nothing
+	TooLong   = "too-long"  // suspect: by sketches, for texts that are too long to align
+)
+
+// Judgement is what comparing two texts comes to.
+type Judgement struct {
+	Kind   Kind
+	Reason string
+	Trace  []Step
+	// What the steps stand on; zero where the texts were not aligned.
+	*Alignment
+	New       News // of the later text
+	Lacks     News // of the earlier text
+	Agreement Agreement
+}
+
+// Step is a line of the trace: a question that the judge asked, what was found, and whether it decided.
+type Step struct {
+	Question string `json:"question"`
+	Found    string `json:"found"`
+	Decided  bool   `json:"decided"`
+}
+
+// Judge says what a later text adds to an earlier one. Nothing else decides about a pair of texts.
+func Judge(later, earlier *Doc, l *Limits) Judgement {
+	j := Judgement{Alignment: align(later, earlier, l)}
+	decide := func(when bool, kind Kind, reason, question, format string, args ...any) bool {
+		j.Trace = append(j.Trace, Step{question, fmt.Sprintf(format, args...), when})
+		if when {
+			j.Kind, j.Reason = kind, reason
+		}
+		return when
+	}
+	x := j.Alignment
+	if decide(later.Form == earlier.Form && later.Form != "", Duplicate, Exact, "the same normal form?", "%d and %d bytes",
+		len(later.Form), len(earlier.Form)) {
+		return j
+	}
+	if !x.related(l) {
+		decide(true, Unrelated, LittleText, "enough in common to align?", "%.0f and %.0f%% of the shingles, %.0f%% asked",
+			100*x.Later.Contained, 100*x.Earlier.Contained, 100*l.Look)
+		return j
+	}
+	j.New, j.Lacks, j.Agreement = x.Later.news(&x.Earlier), x.Earlier.news(&x.Later), x.Agreement()
+	if decide(float64(x.Later.Covered) < l.Later && float64(x.Earlier.Covered) < l.Earlier, Unrelated, LittleText, "too little in common?",
+		"%.0f%% of the later text (%.0f asked), %.0f%% of the earlier one (%.0f)",
+		100*x.Later.Covered, 100*l.Later, 100*x.Earlier.Covered, 100*l.Earlier) {
+		return j
+	}
+	reason, found := x.otherSubject(&j.Agreement, l)
+	if decide(reason != "", Series, reason, "another subject?", "%s", found) {
+		return j
+	}
+	if decide(j.news(l), Suspect, j.suspicion(), "news?", "%d new characters (%d asked), %.0f%% of the text (%.0f, from %d characters), %d new facts (%d)",
+		j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little, len(j.New.Values), l.Facts) {
+		return j
+	}
+	if decide(x.denies(), Suspect, Denial, "a denial?", "%s", later.Text.Title) {
+		return j
+	}
+	decide(true, Duplicate, j.sameness(), "which kind of copy?", "%.0f%% of the later text, %.0f%% of the earlier one",
+		100*x.Later.Covered, 100*x.Earlier.Covered)
+	return j
+}
+
+// news reports whether the later text adds so much that it is no copy.
+func (j *Judgement) news(l *Limits) bool {
+	n := &j.New
+	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little || len(n.Values) >= l.Facts
+}
+
+// Shares of a text from which it counts as covered by the other one.
+const (
+	nearlyAll = .9
+	most      = .75
+)
+
+// suspicion is the reason of a suspect.
+func (j *Judgement) suspicion() string {
+	switch {
+	case j.Agreement.values() > 0:
+		return Update
+	case j.Earlier.Covered >= most && j.Later.Covered < j.Earlier.Covered:
+		return Extends
+	}
+	return Overlap
+}
+
+// sameness is the reason of a duplicate.
+func (j *Judgement) sameness() string {
+	switch a, b := j.Later.Covered, j.Earlier.Covered; {
+	case min(a, b) >= nearlyAll:
+		return SameText
+	case a >= nearlyAll && b < most, j.Lacks.Characters >= 2*passage && j.Lacks.Characters > j.New.Characters && a > b:
+		return Contained
+	}
+	return Reworded
+}
+
+// values counts the quantities in conflict.
+func (g *Agreement) values() (n int) {
+	for i := range g.Conflicts {
+		if !g.Conflicts[i].Name {
+			n++
+		}
+	}
+	return n
+}
+
+// otherSubject says why two texts are about two subjects; empty: they are not.
+func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string) {
+	values, share := g.values(), 0.
+	if values > 0 {
+		share = float64(values) / float64(values+g.Equal)
+	}
+	found = fmt.Sprintf("%d quantities in conflict, %.0f%% of %d (%d and %.0f%% asked)", values, 100*share, values+g.Equal, l.Conflicts,
+		100*l.Disagree)
+	short := max(len(x.Later.tokens), len(x.Earlier.tokens)) <= shortTokens
+	apart := x.apart()
+	for _, c := range g.Conflicts {
+		says := x.Later.Form[c.Later.Start:c.Later.End] + " / " + x.Earlier.Form[c.Earlier.Start:c.Earlier.End]
+		switch {
+		case c.Headline && (c.Subject || !c.Name):
+			return OtherFacts, "both headlines: " + says
+		case c.Subject && c.Places > 1:
+			return OtherFacts, fmt.Sprintf("at %d places: %s", c.Places, says)
+		case c.Subject && short:
+			return OtherFacts, "short texts: " + says
+		case !c.Name && apart != 0 && x.ownDays(&c):
+			return OtherDay, "each text has the day of its publication: " + says
+		}
+	}
+	if a, b, ok := x.titles(); ok {
+		g.Subject = [2]string{a, b}
+		return OtherFacts, "two headlines of one form: " + a + " / " + b
+	}
+	a, b := x.Later.subjects(x.Earlier.Doc), x.Earlier.subjects(x.Later.Doc)
+	switch {
+	case values >= l.Conflicts && (share >= l.Disagree || apart >= l.Recurs), short && values > 0 && share >= l.DisagreeShort:
+		return OtherFacts, found
+	case min(len(a), len(b)) >= l.Subjects:
+		g.Subject = [2]string{a[0], b[0]}
+		return OtherFacts, "subjects that the other text has not: " + strings.Join(a, "、") + " / " + strings.Join(b, "、")
+	case short && apart >= l.Recurs:
+		return OtherDay, fmt.Sprintf("flashes of two days, %d apart", apart)
+	}
+	return "", found
+}
+
+// apart is the number of days between the two publications; 0 where one is not known.
+func (x *Alignment) apart() int {
+	a, b := x.Later.Text.Published, x.Earlier.Text.Published
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	return int(max(a-b, b-a))
+}
+
+// code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a sentence.
+const code = "1"
+
+// Version names the code and the tables that judge, for the policy.
+func Version() string { return code + "-" + quantity.Version() }

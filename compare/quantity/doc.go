@@ -1,0 +1,151 @@
+// Package quantity finds the quantities of a Chinese text: numbers with their units, shares, money, durations, dates, times of day,
+// ordinals, ranges and scores.
+//
+// There is one grammar, in Go, and one table of units, data/tables/units.tsv. Both work over the words of the segmenter: a unit ends
+// where a word ends, so that 5升值 has no litres and 3成都 no tenths.
+//
+// A Value is a kind, a low and a high bound, a unit and a precision. Equal is an equivalence relation; MayBe says whether two values may
+// be one although they are written otherwise, and is reflexive and symmetric only: 8月9日 may be 9日, which may be 7月9日.
+package quantity
+
+// Kind is what a Value measures.
+type Kind uint8
+
+// The kinds.
+const (
+	Count   Kind = iota // a number, with or without a unit: 3000元, 25%, 两例, 5分钟
+	Date                // a year, month or day, or a part of a year: 2023年8月, 9日, 上半年
+	Clock               // a time of day: 12:30, 下午3点
+	Ordinal             // 第三届
+	Pair                // a score, a fraction, a ratio: 3比2, 1/3
+	Code                // a number of several parts: 8.0.15
+)
+
+// Value is a quantity of a text: Text[Start:End] of the text that it was found in.
+type Value struct {
+	Start, End int
+	Kind       Kind
+	// Low and High are the bounds of a range, equal for a single value, in Unit. A Date is year*10000 + month*100 + day, 0 for what is not
+	// said; a Clock counts seconds.
+	Low, High float64
+	// Unit is the name of the base unit; empty: none.
+	Unit string
+	// Precision is the value of the last digit that is written; 0: not known. Of a Clock, 3600 where only the hour is said.
+	Precision float64
+	// Weak is what may be a word as well as a quantity (一次, 三个): it says again what stands elsewhere, and is no news by itself.
+	Weak bool
+}
+
+// Equal reports whether two values are the same, however they are written: 10公里 and 10000米.
+func (v *Value) Equal(o *Value) bool {
+	return v.Kind == o.Kind && v.Low == o.Low && v.High == o.High && v.Unit == o.Unit && (v.Kind != Clock || v.Precision == o.Precision)
+}
+
+// MayBe reports whether two values may be one: equal, one rounded, or one that says less: 8月9日 and 9日, 1.8万 and 18,405.
+func (v *Value) MayBe(o *Value) bool {
+	switch {
+	case v.Equal(o):
+		return true
+	case v.Kind != o.Kind:
+		return false
+	}
+	switch v.Kind {
+	case Date:
+		return sameDate(v, o)
+	case Clock:
+		coarse := max(v.Precision, o.Precision)
+		return v.Low < o.High+coarse && o.Low < v.High+coarse && int(v.Low/coarse) <= int(o.High/coarse) &&
+			int(o.Low/coarse) <= int(v.High/coarse)
+	case Count:
+		return v.measures(o) && (v.Low == o.Low && v.High == o.High || v.rounds(o) || o.rounds(v))
+	}
+	return false
+}
+
+// Comparable reports whether two values that may not be one say different things of one matter, if they stand at one place.
+func (v *Value) Comparable(o *Value) bool {
+	if v.Kind != o.Kind {
+		return false
+	}
+	switch v.Kind {
+	case Date:
+		a, b := v.fields(), o.fields()
+		return a&b > 0 && (a&b == a || a&b == b)
+	case Clock, Pair:
+		return true
+	case Count:
+		return v.measures(o) && !v.wordPower(o)
+	}
+	return v.Unit == o.Unit
+}
+
+// wordPower reports whether the one is ten thousand or a hundred million times the other, without a unit: 2022万达, where 万 begins a name.
+func (v *Value) wordPower(o *Value) bool {
+	if v.Unit+o.Unit != "" {
+		return false
+	}
+	scale := max(v.Low, o.Low) / min(v.Low, o.Low)
+	return scale == 1e4 || scale == 1e8
+}
+
+// measures reports whether two values have one unit, of which one text may leave out what it is counted by: 元 and 元/股.
+func (v *Value) measures(o *Value) bool {
+	a, b := v.Unit, o.Unit
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b || a == "" || len(b) > len(a) && b[:len(a)] == a && b[len(a)] == '/'
+}
+
+// rounds reports whether v is o rounded or cut off: 1.8万 and 18,405, 3.3% and 3.32%; but not 110 and 107.
+func (v *Value) rounds(o *Value) bool {
+	if v.Precision <= o.Precision || o.Precision <= 0 || v.Low != v.High || o.Low != o.High || o.Low < 10*o.Precision {
+		return false
+	}
+	d := o.Low - v.Low
+	return d >= 0 && d < v.Precision || d < 0 && -d <= v.Precision/2
+}
+
+const (
+	yearField = 1 << iota
+	monthField
+	dayField
+)
+
+// fields is the set of what a date says.
+func (v *Value) fields() (set int) {
+	d := int(v.Low)
+	if d/10000 > 0 {
+		set |= yearField
+	}
+	if d/100%100 > 0 {
+		set |= monthField
+	}
+	if d%100 > 0 {
+		set |= dayField
+	}
+	return set
+}
+
+// sameDate reports whether two dates agree in what both say, and both say something.
+func sameDate(v, o *Value) bool {
+	if v.Low != v.High || o.Low != o.High { // a part of a year
+		return v.Low == v.High == (o.Low == o.High) && int(v.Low)%10000 == int(o.Low)%10000 && int(v.High)%10000 == int(o.High)%10000 &&
+			(v.fields()&o.fields()&yearField == 0 || int(v.Low)/10000 == int(o.Low)/10000)
+	}
+	both := v.fields() & o.fields()
+	a, b := int(v.Low), int(o.Low)
+	return both > 0 && (both&yearField == 0 || a/10000 == b/10000) && (both&monthField == 0 || a/100%100 == b/100%100) &&
+		(both&dayField == 0 || a%100 == b%100)
+}
+
+// Finer reports whether v says more than o, which may be the same.
+func (v *Value) Finer(o *Value) bool {
+	switch v.Kind {
+	case Date:
+		return v.fields()&^o.fields() != 0
+	case Clock:
+		return v.Precision < o.Precision
+	}
+	return v.Precision > 0 && v.Precision < o.Precision
+}

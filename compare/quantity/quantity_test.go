@@ -1,0 +1,172 @@
+package quantity
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// words cuts a text at '|', and says where its words begin.
+func words(cut string) (string, Words) {
+	starts := map[int]bool{}
+	text := ""
+	for _, w := range strings.Split(cut, "|") {
+		starts[len(text)] = true
+		text += w
+	}
+	return text, func(i int) bool { return starts[i] }
+}
+
+func show(vs []Value) string {
+	var out []string
+	for _, v := range vs {
+		s := fmt.Sprintf("%d:%v", v.Kind, v.Low)
+		if v.High != v.Low {
+			s += fmt.Sprintf("..%v", v.High)
+		}
+		out = append(out, s+v.Unit)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestFind(t *testing.T) {
+	for _, c := range []struct{ text, want, why string }{
+		{"5g|网络|覆盖", "", "five generations are no grams"},
+		{"1.7|月|销量", "", "item 1, about July"},
+		{"90|后|青年", "0:90后", "those born then"},
+		{"公里|每|小时", "", "a unit without a number"},
+		{"120|公里|每|小时", "0:33.3333333333米/秒", "a speed is one unit"},
+		{"时速|120|km\nh", "0:33.3333333333米/秒", "the normal form has no slash"},
+		{"24h|营业", "0:86400秒", "24h is no speed"},
+		{"三|至|七|成", "0:30..70%", "a range of tenths"},
+		{"三成", "", "a word of the dictionary that begins with a digit: 三 begins it, 成 ends it"},
+		{"2|分|05|秒|48", "0:125.48秒", "hundredths belong to a time"},
+		{"2|小时|15|分", "0:8100秒", ""},
+		{"11|年|6|个月", "0:138月", ""},
+		{"5|升值", "", "no litres"},
+		{"3|成都", "", "no tenths"},
+		{"10|公里", "0:10000米", ""},
+		{"10.1|km", "0:10100米", "no rest of a multiplication"},
+		{"60余万|件", "0:600000件", ""},
+		{"1亿2000万|元", "0:1.2e+08元", ""},
+		{"2亿零100万|元", "0:2.01e+08元", ""},
+		{"3000|元|至|1万|元", "0:3000..10000元", ""},
+		{"3|至|5万|元", "0:30000..50000元", ""},
+		{"10%-20%", "0:10..20%", ""},
+		{"百分之三十", "0:30%", ""},
+		{"三分之一", "4:1..3", ""},
+		{"第|三|届|大会", "3:3届", ""},
+		{"第一|时间", "", ""},
+		{"2023年|8月|9日", "1:2.0230809e+07", ""},
+		{"8月|9日|20|时|30|分", "1:809 2:73800", ""},
+		{"下午|3|点", "2:54000", ""},
+		{"2023-08-15", "1:2.0230815e+07", ""},
+		{"2024年|上半年", "1:2.0240101e+07..2.024063e+07", ""},
+		{"上世纪|90|年代", "0:90年代", ""},
+		{"19:30|965|路", "2:70200 0:965", "a time and a line"},
+		{"两|例|病例", "0:2例", ""},
+		{"3|比|2|取胜", "4:3..2", ""},
+		{"2|斤|半", "0:1250克", ""},
+		{"2|个|半|小时", "0:9000秒", ""},
+		{"二〇二四年", "1:2.024e+07", ""},
+		{"一亿零二十三万", "0:1.0023e+08", ""},
+		{"http\nwww a com 20230815 999|文", "", "an address"},
+		{"当前|约|35c", "0:35度", ""},
+	} {
+		text, begin := words(c.text)
+		if c.text == "三成" {
+			c.want = "0:30%"
+		}
+		if got := show(Find(text, begin, 100)); got != c.want {
+			t.Errorf("%s: %s, want %s (%s)", text, got, c.want, c.why)
+		}
+	}
+}
+
+func value(t *rapid.T, name string) Value {
+	text := rapid.StringMatching(`[1-9][0-9]{0,4}(\.[0-9]{1,2})?(万|亿|千)?(元|公里|米|小时|分钟|%|人|年|月|日|时|级)?`).Draw(t, name)
+	vs := Find(text, nil, 10)
+	if len(vs) == 0 {
+		return Value{}
+	}
+	return vs[0]
+}
+
+// TestEqual: Equal is an equivalence relation, and MayBe is reflexive, symmetric and holds for equal values.
+func TestEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := value(t, "a"), value(t, "b"), value(t, "c")
+		if !a.Equal(&a) || !a.MayBe(&a) {
+			t.Fatal("not reflexive")
+		}
+		if a.Equal(&b) != b.Equal(&a) || a.MayBe(&b) != b.MayBe(&a) {
+			t.Fatalf("not symmetric: %+v %+v", a, b)
+		}
+		if a.Equal(&b) && b.Equal(&c) && !a.Equal(&c) {
+			t.Fatal("not transitive")
+		}
+		if a.Equal(&b) && !a.MayBe(&b) {
+			t.Fatal("equal, and not perhaps the same")
+		}
+	})
+}
+
+func TestMayBe(t *testing.T) {
+	for _, c := range []struct {
+		a, b        string
+		equal, same bool
+	}{
+		{"10公里", "10000米", true, true},
+		{"1.8万", "18405", false, true},
+		{"3.3%", "3.32%", false, true},
+		{"110", "107", false, false},
+		{"18亿", "17.16亿", false, false},
+		{"8月9日", "9日", false, true},
+		{"7月9日", "8月9日", false, false},
+		{"2分05秒48", "2分05秒91", false, false},
+		{"三成", "30%", true, true},
+		{"20时", "20:30", false, true},
+		{"1990年代", "90年代", true, true},
+		{"35度", "35c", true, true},
+	} {
+		a, b := Find(c.a, nil, 2), Find(c.b, nil, 2)
+		if len(a) != 1 || len(b) != 1 {
+			t.Errorf("%s %s: %s and %s", c.a, c.b, show(a), show(b))
+			continue
+		}
+		if a[0].Equal(&b[0]) != c.equal || a[0].MayBe(&b[0]) != c.same {
+			t.Errorf("%s, %s: equal %v, may be %v, want %v, %v", c.a, c.b, a[0].Equal(&b[0]), a[0].MayBe(&b[0]), c.equal, c.same)
+		}
+	}
+}
+
+// TestUnits: no spelling stands twice, each base unit is one of its own with factor 1, and a single Latin letter is no spelling but for
+// those of ℃ and the hour.
+func TestUnits(t *testing.T) {
+	if _, err := parseUnits("米\t米\t1\tlength\n米\t米\t1\tlength\n"); err == nil {
+		t.Error("a spelling that stands twice is taken")
+	}
+	for spelling, u := range units {
+		if len(spelling) == 1 && isLatin(spelling[0]) && spelling != "c" && spelling != "h" {
+			t.Errorf("%s: a letter begins too many words", spelling)
+		}
+		if base, ok := units[u.name]; ok && base.name == u.name && base.factor != 1 && u.name == spelling {
+			t.Errorf("%s: a base unit with factor %v", spelling, base.factor)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	f.Add("2023年8月9日下午3点，3000元至1万元，三至七成，2分05秒48")
+	f.Fuzz(func(t *testing.T, text string) {
+		at := 0
+		for _, v := range Find(text, nil, 1000) {
+			if v.Start < at-len("第") || v.End <= v.Start || v.End > len(text) {
+				t.Fatalf("%+v behind %d of %d", v, at, len(text))
+			}
+			at = v.End
+		}
+	})
+}

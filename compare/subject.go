@@ -1,0 +1,97 @@
+package compare
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// openingTokens is the length of what says what a text without a headline is about.
+const openingTokens = 40
+
+// subjects are the words of the headline or the opening that a text has again, and that another text has nowhere.
+func (d *Doc) subjects(other *Doc) (out []string) {
+	opening := len(d.Form)
+	if len(d.tokens) > openingTokens {
+		opening = int(d.tokens[openingTokens].start)
+	}
+	seen := map[string]bool{}
+	for i := range d.Text.Words {
+		w := d.word(i)
+		if w.Start >= opening && (d.Text.Title == "" || d.Text.Headed()) {
+			break
+		}
+		word := d.Form[w.Start:w.End]
+		if utf8.RuneCountInString(word) < 2 || seen[word] {
+			continue
+		}
+		seen[word] = true
+		in := w.Start < opening || strings.Contains(d.Text.Title, word)
+		if in && !isNumber(word) && strings.Count(d.Form, word)+strings.Count(d.Text.Title, word) > 1 && !other.has(word) {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
+
+// titles returns the Latin words or numbers that two headlines of one form have at one place, and the other text nowhere.
+func (x *Alignment) titles() (later, earlier string, ok bool) {
+	l, e := x.Later.Doc, x.Earlier.Doc
+	g := gaps{a: l.title, b: e.title, budget: gapWork}
+	g.search(0, len(g.a), 0, len(g.b))
+	common := 0
+	for _, m := range g.out {
+		common += m.N
+	}
+	if 2*common < min(len(g.a), len(g.b)) || common == 0 {
+		return "", "", false
+	}
+	t := Alignment{Later: Side{Doc: &Doc{tokens: g.a}}, Earlier: Side{Doc: &Doc{tokens: g.b}}, Matches: g.out}
+	t.eachGap(func(a0, a1, b0, b1 int) {
+		a, foundA := l.foreignSign(g.a[a0:a1], e)
+		b, foundB := e.foreignSign(g.b[b0:b1], l)
+		if foundA && foundB && !ok {
+			later, earlier, ok = a, b, true
+		}
+	})
+	return later, earlier, ok
+}
+
+// foreignSign is the first Latin word or number among tokens of the headline that another text has nowhere.
+func (d *Doc) foreignSign(tokens []token, other *Doc) (string, bool) {
+	for _, t := range tokens {
+		if sign := d.Text.Title[t.start:t.end]; (t.latin() || t.number()) && !other.has(sign) {
+			return sign, true
+		}
+	}
+	return "", false
+}
+
+// teaserMost is the length in bytes of the longest body that may say nothing of its article: 200 Han characters.
+const teaserMost = 600
+
+// Shares of the pairs of characters of a headline: one that has fewer in the body is not told there, and two that have fewer in common are
+// of two articles.
+const (
+	toldLeast = .25
+	sameTitle = .5
+)
+
+// Untold reports whether a short body says nothing of its headline, which is another than that of an earlier article with the same body: a
+// feed that gives the same introduction to every article. title and earlier are the headlines as they were published.
+func (t *Text) Untold(title, earlier string) bool {
+	return len(t.Body) > 0 && len(t.Body) <= teaserMost && title != "" && earlier != "" && title != earlier &&
+		pairShare(t.Title, t.Body) < toldLeast && pairShare(title, earlier) < sameTitle
+}
+
+// pairShare is the share of the pairs of characters of a text that another one has.
+func pairShare(text, other string) float64 {
+	runes, there := []rune(text), 0
+	for i := range len(runes) - 1 {
+		if strings.Contains(other, string(runes[i:i+2])) {
+			there++
+		}
+	}
+	return float64(there) / float64(max(len(runes)-1, 1))
+}
