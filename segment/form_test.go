@@ -253,7 +253,7 @@ func TestBlank(t *testing.T) {
 }
 
 func TestSentences(t *testing.T) {
-	x := analyze("", "第一句，还是第一句。第二句！\n\n第三句在下一段，责任编辑：王小明\n末段")
+	x := analyze("", "第一句，还是第一句。第二句！\n\n第三句在下一段，返回搜狐\n末段")
 	var sentences []string
 	for i, at := range x.Sentences {
 		end := len(x.Body)
