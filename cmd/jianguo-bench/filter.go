@@ -2,24 +2,18 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"time"
 )
 
 type filterCmd struct {
 	Against string        `help:"What to compare with: redis or none." enum:"redis,none" default:"none"`
-	Redis   string        `help:"The redis-server to start." default:"redis-server"`
-	Users   int           `help:"Users of the mix; 0: do not measure it." default:"20000"`
-	Events  int           `help:"Single-item events to publish; 0: do not measure them." default:"200000"`
 	Each    time.Duration `help:"How long each measurement takes." default:"5s"`
 	Dir     string        `help:"For state; empty: a temporary directory." placeholder:"DIR"`
-	Only    []string      `help:"Only these parts: ${enum}." enum:"hot,load,events,mix" placeholder:"PART"`
 	output
 	serviceFlags
 }
@@ -48,38 +42,21 @@ type filterResult struct {
 	// InFlight requests at a time.
 	JSON       float64 `json:"json_rps"`
 	Bitmap     float64 `json:"bitmap_rps"`
-	Story      float64 `json:"story_rps"` // JSON, scope story, about one candidate in fifty in a story of two
 	SMIsMember float64 `json:"smismember_rps"`
-	ZRange     float64 `json:"zrange_map_rps"`
-	Blobs      float64 `json:"bloom_blobs_rps"`
 	InFlight   int     `json:"in_flight"`
 	// One request at a time.
 	JSON1       float64 `json:"json_rps_1"`
 	Bitmap1     float64 `json:"bitmap_rps_1"`
-	Story1      float64 `json:"story_rps_1"`
 	SMIsMember1 float64 `json:"smismember_rps_1"`
-	ZRange1     float64 `json:"zrange_map_rps_1"`
-	Blobs1      float64 `json:"bloom_blobs_rps_1"`
 
 	CPU       float64 `json:"cpu_us_per_request"`        // of the server, JSON
 	CPUBitmap float64 `json:"cpu_us_per_bitmap_request"` // of the server
 
-	Peak10k  float64    `json:"peak_10000_rps"`     // 10,000 candidates, as many connections as it takes
-	Rate10k  float64    `json:"rate_10000_rps"`     // 70 % of that
-	P50At70  float64    `json:"p50_at_70_us"`       // the same at that rate: the median of five rounds
-	P99At70  float64    `json:"p99_at_70_us"`       //
-	Slice99  float64    `json:"p99_at_70_slice_us"` // of the median slice of 250 ms
-	Latency  []quantile `json:"latency_at_70,omitempty"`
-	ColdRate float64    `json:"cold_rps"` // half of the peak, for users that are not in memory
-	ColdP50  float64    `json:"cold_p50_us"`
-	ColdP99  float64    `json:"cold_p99_us"`
-	ColdS99  float64    `json:"cold_p99_slice_us"`
-	MixUsers int        `json:"mix_users"`
-	FileMix  float64    `json:"file_bytes_per_user_mix"`
-
-	EventsSync  float64 `json:"events_per_second_synced"`
-	EventsRelax float64 `json:"events_per_second_relaxed"`
-	Syncs       float64 `json:"fdatasync_per_s"` // of the disk, 4 KiB appended each time
+	Peak10k float64    `json:"peak_10000_rps"` // 10,000 candidates, as many connections as it takes
+	Rate10k float64    `json:"rate_10000_rps"` // 70 % of that
+	P50At70 float64    `json:"p50_at_70_us"`   // the same at that rate: the median of five rounds
+	P99At70 float64    `json:"p99_at_70_us"`
+	Latency []quantile `json:"latency_at_70"`
 
 	CPUs       int     `json:"cpus"`
 	Pinned     bool    `json:"pinned"` // server and load on processors of their own
@@ -93,19 +70,18 @@ type filterBench struct {
 	filterCmd
 	ctx     context.Context
 	r       filterResult
-	log     io.Writer
 	jianguo string
 	redis   string // empty: no comparison
 }
 
 // Run starts servers and measures them.
 func (c *filterCmd) Run(co *streams) (err error) {
-	b := &filterBench{filterCmd: *c, ctx: co.ctx, log: co.err}
+	b := &filterBench{filterCmd: *c, ctx: co.ctx}
 	if b.jianguo, err = c.serviceFlags.jianguo(); err != nil {
 		return err
 	}
 	if c.Against == "redis" {
-		if b.redis, err = exec.LookPath(c.Redis); err != nil {
+		if b.redis, err = exec.LookPath("redis-server"); err != nil {
 			return fmt.Errorf("--against redis: %w (Debian: apt-get install redis-server)", err)
 		}
 	}
@@ -121,39 +97,109 @@ func (c *filterCmd) Run(co *streams) (err error) {
 	return c.print(co.out, &b.r)
 }
 
-// measure measures everything asked for.
+// measure measures everything, and Redis where asked for.
 func (b *filterBench) measure() error {
 	b.r = filterResult{Seen: seenIDs, Candidates: candidates, Overlap: overlap, InFlight: severalFlight,
 		CPUs: runtime.NumCPU(), Pinned: pinSelf() == nil}
-	for _, part := range []struct {
-		name string
-		do   func() error
-		on   bool
-	}{
-		{"hot", b.hot, true}, {"load", b.load, true},
-		{"events", b.events, b.Events > 0}, {"mix", b.mix, b.Users > 0},
-	} {
-		if !part.on || len(b.Only) > 0 && !slices.Contains(b.Only, part.name) {
-			continue
-		}
-		fmt.Fprintf(b.log, "%s\n", part.name)
-		if err := errors.Join(part.do(), b.ctx.Err()); err != nil {
-			return fmt.Errorf("bench: %s: %w", part.name, err)
-		}
+	server, err := b.startServer()
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	defer server.stop()
+	if err := errors.Join(b.hot(server), b.load(server), b.ctx.Err()); err != nil {
+		return fmt.Errorf("bench: %w", err)
 	}
 	return nil
 }
 
-// startServer starts a service on a directory, or a new one. Its cache of users has so many MiB.
-func (b *filterBench) startServer(dir, durability, policy string, cacheMB int) (*process, error) {
-	if dir == "" {
-		var err error
-		if dir, err = os.MkdirTemp(b.Dir, "server-"); err != nil {
-			return nil, err
+// startServer starts a server with one user that has seen half of the candidates.
+func (b *filterBench) startServer() (*process, error) {
+	server, err := startService(b.ctx, b.r.Pinned, b.jianguo, b.Dir, "--durability", "relaxed")
+	if err != nil {
+		return nil, err
+	}
+	seen := make([]string, seenIDs)
+	for i := range seen {
+		seen[i] = seenID(i)
+	}
+	body, _ := json.Marshal(map[string]any{"user": "hot", "kind": "seen", "items": seen})
+	if err := server.post("/exposures", body); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, server.stop())
+	}
+	return server, nil
+}
+
+// way is one way to answer the same question, and where its figures go.
+type way struct {
+	open              opener
+	one, several, cpu *float64
+	rates             [2]samples // with one request in flight, and with several
+}
+
+// hot measures one user whose history is in memory, and Redis. All ways take turns, several times, and the median of
+// each counts, so that other load on the machine affects all of them alike.
+func (b *filterBench) hot(server *process) error {
+	body := filterBody(mixed(candidates))
+	ways := []*way{
+		{open: httpOpener(server.addr, httpRequest("/filter", "application/json", body)),
+			one: &b.r.JSON1, several: &b.r.JSON, cpu: &b.r.CPU},
+		{open: httpOpener(server.addr, httpRequest("/filter", "application/octet-stream", body)),
+			one: &b.r.Bitmap1, several: &b.r.Bitmap, cpu: &b.r.CPUBitmap},
+	}
+	if b.redis != "" {
+		redis, open, err := b.startRedis()
+		if err != nil {
+			return err
+		}
+		defer redis.stop()
+		ways = append(ways, &way{open: open, one: &b.r.SMIsMember1, several: &b.r.SMIsMember})
+	}
+	for range rounds {
+		for k, w := range ways {
+			for several, inFlight := range []int{1, severalFlight} {
+				rate, cpu, err := closedLoop(b.ctx, server, inFlight, b.Each/rounds, w.open)
+				if err != nil {
+					return fmt.Errorf("way %d, %d in flight: %w", k+1, inFlight, err)
+				}
+				w.rates[several] = append(w.rates[several], rate)
+				if w.cpu != nil && (*w.cpu == 0 || cpu < *w.cpu) {
+					*w.cpu = cpu
+				}
+			}
 		}
 	}
-	return startService(b.ctx, b.r.Pinned, b.jianguo, dir, "--durability", durability,
-		"--exposure-cache", fmt.Sprint(cacheMB), "--exposure-policy", policy)
+	for _, w := range ways {
+		*w.one, *w.several = w.rates[0].median(), w.rates[1].median()
+	}
+	return nil
+}
+
+func filterBody(ids []string) []byte {
+	body, _ := json.Marshal(map[string]any{"user": "hot", "items": ids}) // strings only
+	return body
+}
+
+// load measures latencies with 10,000 candidates at 70 % of the peak. Each round measures the peak again, since that of
+// a shared machine moves.
+func (b *filterBench) load(server *process) error {
+	open := httpOpener(server.addr, httpRequest("/filter", "application/octet-stream", filterBody(mixed(10_000))))
+	var peaks, p50, p99, all samples
+	for range rounds {
+		peak, _, err := closedLoop(b.ctx, server, connections, b.Each/2, open)
+		if err != nil {
+			return err
+		}
+		took, err := openLoop(b.ctx, open, 0.7*peak, b.Each)
+		if err != nil {
+			return err
+		}
+		all = append(all, took...)
+		took = took.sorted()
+		peaks, p50, p99 = append(peaks, peak), append(p50, took.at(.5)), append(p99, took.at(.99))
+	}
+	b.r.Peak10k, b.r.Rate10k = peaks.median(), 0.7*peaks.median()
+	b.r.P50At70, b.r.P99At70, b.r.Latency = p50.median(), p99.median(), all.sorted().quantiles()
+	return nil
 }
 
 // seenID and newID are ids of 14 characters.

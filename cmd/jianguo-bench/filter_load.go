@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -18,21 +17,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// client sends prepared requests on a connection of its own.
-type client interface {
-	// ask sends the nth request of all clients and returns the size of its answer, in ids or bytes.
-	ask(n int) (size int, err error)
-	Close() error
+// client is a connection that repeats one prepared request.
+type client struct {
+	net.Conn
+	r       *bufio.Reader
+	request []byte
+	answer  func(*bufio.Reader) (size int, err error) // reads one answer: its size, in ids or bytes
 }
 
-type opener func() (client, error)
+func (c *client) ask() (size int, err error) {
+	if _, err := c.Write(c.request); err != nil {
+		return 0, err
+	}
+	return c.answer(c.r)
+}
+
+// opener opens a connection.
+type opener func() (*client, error)
+
+func newOpener(addr string, request []byte, answer func(*bufio.Reader) (int, error)) opener {
+	return func() (*client, error) {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		return &client{Conn: c, r: bufio.NewReaderSize(c, 256<<10), request: request, answer: answer}, nil
+	}
+}
 
 // closedLoop keeps a number of requests in flight for d, after a warm-up of a fifth of that, and returns how many were
 // answered a second, and the processor time of the server for each, in microseconds.
 func closedLoop(ctx context.Context, server *process, inFlight int, d time.Duration,
 	open opener) (rate, cpu float64, err error) {
 	g, ctx := errgroup.WithContext(ctx)
-	var sent, answered atomic.Int64
+	var answered atomic.Int64
 	var finished atomic.Bool
 	for range inFlight {
 		c, err := open()
@@ -43,7 +61,7 @@ func closedLoop(ctx context.Context, server *process, inFlight int, d time.Durat
 		g.Go(func() error {
 			defer c.Close()
 			for size := -1; !finished.Load() && ctx.Err() == nil; answered.Add(1) {
-				got, err := c.ask(int(sent.Add(1) - 1))
+				got, err := c.ask()
 				if err == nil && (got == 0 || size >= 0 && got != size) {
 					err = fmt.Errorf("an answer of %d, and of %d before", got, size)
 				}
@@ -80,33 +98,13 @@ func httpRequest(path, accept string, body []byte) []byte {
 	return append(head, body...)
 }
 
-// requests returns the nth request of a loop.
-type requests func(n int) []byte
+func httpOpener(addr string, request []byte) opener { return newOpener(addr, request, httpAnswer) }
 
-// always is the same request each time.
-func always(req []byte) requests { return func(int) []byte { return req } }
-
-// httpClient is one connection.
-type httpClient struct {
-	net.Conn
-	r    *bufio.Reader
-	next requests
-}
-
-func httpOpener(addr string, next requests) opener {
-	return func() (client, error) {
-		c, err := net.Dial("tcp", addr)
-		return &httpClient{Conn: c, r: bufio.NewReaderSize(c, 256<<10), next: next}, err
-	}
-}
-
-func (h *httpClient) ask(n int) (size int, err error) {
-	if _, err := h.Write(h.next(n)); err != nil {
-		return 0, err
-	}
+// httpAnswer reads an answer and returns the length of its body.
+func httpAnswer(r *bufio.Reader) (size int, err error) {
 	ok := false
 	for {
-		line, err := h.r.ReadSlice('\n')
+		line, err := r.ReadSlice('\n')
 		if err != nil {
 			return 0, err
 		}
@@ -123,10 +121,10 @@ func (h *httpClient) ask(n int) (size int, err error) {
 		}
 	}
 	if !ok {
-		body, _ := io.ReadAll(io.LimitReader(h.r, int64(min(size, 300))))
+		body, _ := io.ReadAll(io.LimitReader(r, int64(min(size, 300))))
 		return 0, fmt.Errorf("answered %s", body)
 	}
-	_, err = h.r.Discard(size)
+	_, err = r.Discard(size)
 	return size, err
 }
 
@@ -151,7 +149,7 @@ func openLoop(ctx context.Context, open opener, rate float64, d time.Duration) (
 			}
 			defer c.Close()
 			for k := range turns {
-				if _, err := c.ask(k); err != nil {
+				if _, err := c.ask(); err != nil {
 					return err
 				}
 				took[k] = micros(time.Since(due(k)))
@@ -182,42 +180,3 @@ func sleepUntil(t time.Time) {
 		_ = unix.Nanosleep(&ts, nil) // if interrupted, the loop waits for the rest
 	}
 }
-
-// steadiness has a value for each round of an open loop, and of slice99 for each slice.
-type steadiness struct {
-	peak, rate        samples // requests a second: what the server can answer at most, and what it was asked
-	p50, p99, slice99 samples
-	took              []samples // sorted
-}
-
-// slice is a stretch of an open loop with a p99 of its own: a tenant of the same host comes and goes within tenths of a
-// second.
-const slice = 250 * time.Millisecond
-
-// steady measures an open loop at a share of the peak, in some rounds. Each round measures the peak again, since that
-// of a shared machine moves.
-func steady(ctx context.Context, server *process, next requests, share float64,
-	d time.Duration) (s steadiness, err error) {
-	open := httpOpener(server.addr, next)
-	for range rounds {
-		peak, _, err := closedLoop(ctx, server, connections, d/2, open)
-		if err != nil {
-			return s, err
-		}
-		rate := share * peak
-		took, err := openLoop(ctx, open, rate, d)
-		if err != nil {
-			return s, err
-		}
-		for part := range slices.Chunk(took, max(1, int(rate*slice.Seconds()))) {
-			s.slice99 = append(s.slice99, part.sorted().at(.99))
-		}
-		took = took.sorted()
-		s.peak, s.rate, s.took = append(s.peak, peak), append(s.rate, rate), append(s.took, took)
-		s.p50, s.p99 = append(s.p50, took.at(.5)), append(s.p99, took.at(.99))
-	}
-	return s, nil
-}
-
-// typical is the round whose p99 is the median.
-func (s *steadiness) typical() samples { return s.took[slices.Index(s.p99, s.p99.median())] }

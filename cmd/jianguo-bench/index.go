@@ -15,11 +15,9 @@ import (
 )
 
 type indexCmd struct {
-	N           uint64 `short:"n" help:"How many items." default:"1000000"`
-	Dir         string `help:"Keep the index here; empty: a temporary directory, removed at the end." placeholder:"DIR"`
-	Resume      bool   `help:"Continue with the index of an earlier run in --dir: only the missing items are inserted."`
-	NoBaselines bool   `help:"Leave out the linear scan and the SQLite rows."`
-	Queries     int    `help:"Look-ups of each kind." default:"2000"`
+	N       uint64 `short:"n" help:"How many items." default:"1000000"`
+	Dir     string `help:"Keep the index here; empty: a temporary directory, removed at the end." placeholder:"DIR"`
+	Queries int    `help:"Look-ups of each kind." default:"2000"`
 	output
 }
 
@@ -34,13 +32,11 @@ are of random text, in a family of one text with other figures.`
 
 // indexResult is one run. Latencies are microseconds.
 type indexResult struct {
-	N       uint64 `json:"n"`
-	Resumed uint64 `json:"resumed_at,omitempty"` // items of an earlier run
+	N uint64 `json:"n"`
 	// Durable inserts: see Help.
 	InsertsPerSecond  float64 `json:"inserts_per_second"`
 	InsertsFirstTenth float64 `json:"inserts_per_second_first_tenth"`
 	InsertsLastTenth  float64 `json:"inserts_per_second_last_tenth"`
-	SlowestBatch      float64 `json:"slowest_batch_ms"`
 	// Inserts with judging, the last JudgedN of N.
 	JudgedPerSecond float64 `json:"judged_inserts_per_second"`
 	JudgedN         uint64  `json:"judged_n"`
@@ -54,11 +50,6 @@ type indexResult struct {
 	MarginCopies int     `json:"margin_copies"` // how many those were
 	VerdictP50   float64 `json:"verdict_p50_us"`
 	VerdictP99   float64 `json:"verdict_p99_us"`
-	// StartVerdict are verdicts right after a start, while outlines are read in the background.
-	StartVerdictP50 float64 `json:"start_verdict_p50_us"`
-	StartVerdictP99 float64 `json:"start_verdict_p99_us"`
-	Judged          float64 `json:"judged_per_item"` // proposals, mean
-	JudgedMost      int     `json:"judged_most"`
 
 	BandsBytes      float64            `json:"bands_bytes_per_item"`    // resident, the four bands
 	ResidentBytes   float64            `json:"resident_bytes_per_item"` // resident, everything of ours
@@ -70,10 +61,7 @@ type indexResult struct {
 	OutlinesSeconds float64            `json:"outlines_seconds"` // from the start until all outlines were read
 	BuildSeconds    float64            `json:"build_seconds"`    // including the generation of items
 
-	ScanP50 float64     `json:"scan_p50_us"` // linear popcount scan
-	RowsP50 float64     `json:"rows_p50_us"` // the same bands as SQLite rows
-	RowsN   int         `json:"rows_n"`
-	Curve   []sizePoint `json:"curve"`
+	Curve []sizePoint `json:"curve"`
 }
 
 // sizePoint is a measurement at a size on the way: durable inserts a second and look-ups.
@@ -87,16 +75,13 @@ type sizePoint struct {
 // indexBench is one measurement under way.
 type indexBench struct {
 	indexCmd
-	progress func(stage string, done, total int64)
-	judged   uint64 // items that are inserted with judging, the last ones
-	items    synth.Population
-	r        *rand.Rand
-	began    time.Time // when the first item arrived; the others follow a millisecond apart
+	judged uint64 // items that are inserted with judging, the last ones
+	items  synth.Population
+	r      *rand.Rand
+	began  time.Time // when the first item arrived; the others follow a millisecond apart
 
 	x   *index.Index
 	res indexResult
-
-	near int // results of scans, so that the compiler keeps them
 }
 
 // batchSize is the number of items in a transaction.
@@ -118,7 +103,7 @@ func (c *indexCmd) Run(co *streams) (err error) {
 	}
 	defer lock.Close()
 	c.Dir = dir
-	res, err := measureIndex(co.ctx, *c, co.progress)
+	res, err := measureIndex(co.ctx, *c)
 	if err != nil {
 		return err
 	}
@@ -126,20 +111,15 @@ func (c *indexCmd) Run(co *streams) (err error) {
 }
 
 // measureIndex builds an index of c.N items in c.Dir and measures it.
-func measureIndex(ctx context.Context, c indexCmd, progress func(string, int64, int64)) (*indexResult, error) {
+func measureIndex(ctx context.Context, c indexCmd) (*indexResult, error) {
 	if c.N == 0 {
 		return nil, errors.New("bench: how many items? N is 0")
 	}
-	b := &indexBench{indexCmd: c, progress: progress, judged: min(20_000, c.N/10),
-		items: synth.Population{Seed: seed}, r: rand.New(rand.NewPCG(seed, 7)),
+	b := &indexBench{indexCmd: c, judged: min(20_000, c.N/10), items: synth.Population{Seed: seed}, r: rand.New(rand.NewPCG(seed, 7)),
 		began: time.Now().Add(-time.Duration(c.N) * time.Millisecond)}
-	steps := []func(context.Context) error{b.build, b.restart, b.starting, b.lookups, b.verdicts, b.sizes}
-	if !c.NoBaselines {
-		steps = append(steps, b.scan, b.rows)
-	}
 	b.res.N = c.N
 	err := b.open(ctx)
-	for _, step := range steps {
+	for _, step := range []func(context.Context) error{b.build, b.restart, b.lookups, b.verdicts, b.sizes} {
 		if err == nil {
 			err = step(ctx)
 		}
@@ -154,7 +134,7 @@ func measureIndex(ctx context.Context, c indexCmd, progress func(string, int64, 
 }
 
 func (b *indexBench) open(ctx context.Context) (err error) {
-	b.x, err = index.Open(ctx, index.Config{Dir: b.Dir, Progress: b.progress})
+	b.x, err = index.Open(ctx, index.Config{Dir: b.Dir})
 	return err
 }
 

@@ -24,15 +24,12 @@ type growth struct {
 	work     time.Duration // since the last point
 	n, lastN uint64
 	total    time.Duration
-	slowest  time.Duration
 }
 
 func (g *growth) step(n int, took time.Duration) {
 	g.n += uint64(n)
 	g.work += took
 	g.total += took
-	g.slowest = max(g.slowest, took)
-	g.b.progress("inserting", int64(g.n), int64(g.b.N))
 	if g.n-g.lastN < g.b.N/curvePoints+1 && g.n < g.b.N-g.b.judged {
 		return
 	}
@@ -48,7 +45,6 @@ func (g *growth) step(n int, took time.Duration) {
 	g.work, g.lastN = 0, g.n
 }
 
-// meanRate is 0 without points: an earlier run inserted everything.
 func meanRate(points []sizePoint) (mean float64) {
 	for _, p := range points {
 		mean += p.Rate / float64(len(points))
@@ -58,19 +54,13 @@ func meanRate(points []sizePoint) (mean float64) {
 
 // build inserts everything durably, all but the last items without judging.
 func (b *indexBench) build(ctx context.Context) error {
-	have, _ := b.x.Applied()
-	if have > 0 && !b.Resume || have > b.N {
+	if have, _ := b.x.Applied(); have > 0 {
 		return fmt.Errorf("%s holds %d items already", b.Dir, have)
 	}
-	if err := b.outlined(ctx); err != nil { // as if all had been inserted now
-		return err
-	}
 	began := time.Now()
-	b.res.Resumed = have
-	unjudged := max(b.N-b.judged, have)
-	b.res.JudgedN = b.N - unjudged
-	g := growth{b: b, n: have, lastN: have}
-	err := b.inBatches(ctx, have, unjudged, func(batch []index.Mutation) error {
+	unjudged := b.N - b.judged
+	g := growth{b: b}
+	err := b.inBatches(ctx, 0, unjudged, func(batch []index.Mutation) error {
 		start := time.Now()
 		err := b.insert(ctx, batch)
 		g.step(len(batch), time.Since(start))
@@ -87,16 +77,13 @@ func (b *indexBench) build(ctx context.Context) error {
 		})
 		_, err := b.x.Add(ctx, batch)
 		judged += time.Since(start)
-		b.progress("inserting with judging", int64(batch[0].Seq-unjudged), int64(b.res.JudgedN))
 		return err
 	})
-	if b.res.JudgedN > 0 {
-		b.res.JudgedPerSecond = float64(b.res.JudgedN) / judged.Seconds()
+	if b.res.JudgedN = b.judged; b.judged > 0 {
+		b.res.JudgedPerSecond = float64(b.judged) / judged.Seconds()
 	}
-	b.res.BuildSeconds, b.res.SlowestBatch = time.Since(began).Seconds(), micros(g.slowest)/1000
-	if unjudged > have {
-		b.res.InsertsPerSecond = float64(unjudged-have) / g.total.Seconds()
-	}
+	b.res.BuildSeconds = time.Since(began).Seconds()
+	b.res.InsertsPerSecond = float64(unjudged) / g.total.Seconds()
 	curve := b.res.Curve
 	tenth := min(max(len(curve)/10, 1), len(curve))
 	b.res.InsertsFirstTenth, b.res.InsertsLastTenth = meanRate(curve[:tenth]), meanRate(curve[len(curve)-tenth:])
@@ -167,7 +154,7 @@ func onAllCores(n int, f func(int)) {
 	wg.Wait()
 }
 
-// restart closes the index, which writes a snapshot, and times a start.
+// restart closes the index, which writes a snapshot, times a start, and waits until the outlines are read.
 func (b *indexBench) restart(ctx context.Context) error {
 	start := time.Now()
 	if err := b.x.Snapshot(ctx); err != nil {
@@ -183,13 +170,9 @@ func (b *indexBench) restart(ctx context.Context) error {
 		return err
 	}
 	b.res.StartSeconds = time.Since(start).Seconds()
-	return nil
-}
-
-// outlined waits until the outlines are read.
-func (b *indexBench) outlined(ctx context.Context) error {
 	select {
 	case <-b.x.Probe().Outlined:
+		b.res.OutlinesSeconds = time.Since(start).Seconds()
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

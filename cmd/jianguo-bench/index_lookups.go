@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"jianguo/index"
 	"jianguo/index/bands"
 	"jianguo/index/maintain"
 	"jianguo/index/resident"
@@ -42,7 +41,6 @@ func (b *indexBench) lookups(context.Context) error {
 	var hamming, margin samples
 	found := 0
 	for k := range b.Queries {
-		b.progress("look-ups", int64(k), int64(b.Queries))
 		q, original, i := b.query(k, b.N)
 		h, m := b.timeLookups(&q)
 		hamming, margin = append(hamming, h), append(margin, m)
@@ -66,57 +64,23 @@ func (b *indexBench) indexed(i uint64) bool {
 	return i < b.N && b.x.Probe().Rows.Flags(uint32(i+1))&resident.Exemplar != 0
 }
 
-// verdicts times whole dry runs. Members of families are copied in their share.
+// verdicts times whole dry runs of copies of any items. Members of families are copied in their share.
 func (b *indexBench) verdicts(ctx context.Context) error {
 	var took samples
-	for k := range b.Queries {
-		b.progress("verdicts", int64(k), int64(b.Queries))
-		a, t, err := b.verdict(ctx, uint64(k))
-		if err != nil {
+	at := uint32(b.began.Add(time.Duration(b.N) * time.Millisecond).Unix())
+	for k := range uint64(b.Queries) {
+		i := b.r.Uint64N(b.N)
+		a := b.article(i, b.items.Copy(i, k, 0.1))
+		a.ID, a.Exact[7] = fmt.Sprint("query-", k), a.Exact[7]^1 // another normal form: another key
+		start := time.Now()
+		if _, err := b.x.Check(ctx, a, at); err != nil {
 			return err
 		}
-		took = append(took, t)
-		judged := len(b.x.Probe().Matcher.Propose(a))
-		b.res.Judged += float64(judged) / float64(b.Queries)
-		b.res.JudgedMost = max(b.res.JudgedMost, judged)
+		took = append(took, micros(time.Since(start)))
 	}
 	took = took.sorted()
 	b.res.VerdictP50, b.res.VerdictP99 = took.at(.5), took.at(.99)
 	return nil
-}
-
-// verdict times the dry run of a copy of any item.
-func (b *indexBench) verdict(ctx context.Context, k uint64) (*index.Article, float64, error) {
-	i := b.r.Uint64N(b.N)
-	a := b.article(i, b.items.Copy(i, k, 0.1))
-	a.ID, a.Exact[7] = fmt.Sprint("query-", k), a.Exact[7]^1 // another normal form: another key
-	start := time.Now()
-	_, err := b.x.Check(ctx, a, uint32(b.began.Add(time.Duration(b.N)*time.Millisecond).Unix()))
-	return a, micros(time.Since(start)), err
-}
-
-// starting times verdicts until the outlines are read, at most as many as verdicts does, and then waits for them.
-func (b *indexBench) starting(ctx context.Context) error {
-	start, outlined := time.Now(), b.x.Probe().Outlined
-	var took samples
-	for k, reading := 0, true; reading && k < b.Queries; k++ {
-		b.progress("verdicts at the start", int64(k), int64(b.Queries))
-		_, t, err := b.verdict(ctx, uint64(b.Queries+k))
-		if err != nil {
-			return err
-		}
-		took = append(took, t)
-		select {
-		case <-outlined:
-			reading = false
-		default:
-		}
-	}
-	took = took.sorted()
-	b.res.StartVerdictP50, b.res.StartVerdictP99 = took.at(.5), took.at(.99)
-	err := b.outlined(ctx)
-	b.res.OutlinesSeconds = time.Since(start).Seconds()
-	return err
 }
 
 func (b *indexBench) sizes(ctx context.Context) error {

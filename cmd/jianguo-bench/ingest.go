@@ -13,8 +13,7 @@ import (
 
 type ingestCmd struct {
 	File       string        `arg:"" help:"Articles: JSON lines, plain or .gz." type:"existingfile"`
-	NATS       string        `name:"nats" help:"Measure the service there, and grow its catalogue." placeholder:"URL"`
-	Dir        string        `help:"Data directory of a service to start; empty: temporary." placeholder:"DIR"`
+	Dir        string        `help:"Data directory of the service; empty: temporary." placeholder:"DIR"`
 	Rate       float64       `help:"Articles a second while latency is measured; 0: half of what was reached flat out."`
 	Duration   time.Duration `help:"How long latency is measured at most; less if the articles run out." default:"20s"`
 	Durability string        `help:"Of the service that is started: ${enum}." enum:"synced,relaxed" default:"synced"`
@@ -29,38 +28,31 @@ type ingestResult struct {
 	Seconds           float64 `json:"seconds"`
 	ArticlesPerSecond float64 `json:"articles_per_second"`
 
-	Rate    float64 `json:"rate"` // articles a second, published one by one at even intervals
-	Timed   int     `json:"timed"`
-	P50     float64 `json:"verdict_p50_ms"` // from when an article was due to its verdict
-	P99     float64 `json:"verdict_p99_ms"`
-	P999    float64 `json:"verdict_p999_ms"`
-	Longest float64 `json:"verdict_max_ms"`
-	// Stored is until the bus has acknowledged an article: its part of the above.
-	StoredP50 float64    `json:"stored_p50_ms"`
-	StoredP99 float64    `json:"stored_p99_ms"`
-	Latency   []quantile `json:"verdict_latency"`
+	Rate    float64    `json:"rate"` // articles a second, published one by one at even intervals
+	Timed   int        `json:"timed"`
+	P50     float64    `json:"verdict_p50_ms"` // from when an article was due to its verdict
+	P99     float64    `json:"verdict_p99_ms"`
+	Latency []quantile `json:"verdict_latency"`
 }
 
-// Run measures a running service, or starts one.
+// Run starts a service and measures it.
 func (c *ingestCmd) Run(co *streams) (err error) {
 	items, err := c.items(co)
 	if err != nil {
 		return err
 	}
-	if c.NATS == "" {
-		dir, remove, err := orTemporary(c.Dir)
-		if err != nil {
-			return err
-		}
-		c.Dir = dir
-		defer func() { err = errors.Join(err, remove()) }()
-		service, err := c.start(co.ctx)
-		if err != nil {
-			return err
-		}
-		defer service.stop()
+	dir, remove, err := orTemporary(c.Dir)
+	if err != nil {
+		return err
 	}
-	res, err := measureIngest(co.ctx, *c, items, co.progress)
+	c.Dir = dir
+	defer func() { err = errors.Join(err, remove()) }()
+	service, address, err := c.start(co.ctx)
+	if err != nil {
+		return err
+	}
+	defer service.stop()
+	res, err := measureIngest(co.ctx, *c, address, items)
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
@@ -84,25 +76,24 @@ func (c *ingestCmd) items(co *streams) (items []*ingest.Item, err error) {
 	return items, err
 }
 
-// start starts a service on c.Dir and sets c.NATS to its bus. It waits until the outlines of the catalogue are in
-// memory: until then judging reads more, and `jianguo-bench index` measures that.
-func (c *ingestCmd) start(ctx context.Context) (*process, error) {
+// start starts a service on c.Dir and returns the address of its bus. It waits until the outlines of the catalogue are
+// in memory: until then judging reads more.
+func (c *ingestCmd) start(ctx context.Context) (service *process, address string, err error) {
 	jianguo, err := c.jianguo()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	service, err := startService(ctx, false, jianguo, c.Dir, "--durability", c.Durability)
+	service, err = startService(ctx, false, jianguo, c.Dir, "--durability", c.Durability)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	address, err := url.Parse(service.nats)
+	u, err := url.Parse(service.nats)
 	if err == nil {
-		address.User = url.User(service.token)
-		c.NATS = address.String()
+		u.User = url.User(service.token)
 		err = service.awaitMetric(ctx, "jianguo_index_outlines_progress", func(done float64) bool { return done == 1 })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, service.stop())
+		return nil, "", fmt.Errorf("%w: %s", err, service.stop())
 	}
-	return service, nil
+	return service, u.String(), nil
 }

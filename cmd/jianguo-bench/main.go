@@ -22,8 +22,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-
-	"jianguo/internal/progress"
 )
 
 // cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
@@ -36,11 +34,9 @@ type cli struct {
 
 // streams are what a command reads from and writes to.
 type streams struct {
-	ctx      context.Context
-	in       io.Reader
-	out      io.Writer
-	err      io.Writer
-	progress func(stage string, done, total int64)
+	ctx context.Context
+	in  io.Reader
+	out io.Writer
 }
 
 func main() {
@@ -49,8 +45,7 @@ func main() {
 	var c cli
 	k := kong.Parse(&c, kong.Name("jianguo-bench"), kong.Description("Measures jianguo on this machine."),
 		kong.DefaultEnvars("JIANGUO"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
-	k.FatalIfErrorf(k.Run(&streams{ctx: ctx, in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		progress: progress.To(os.Stderr).Stages("bench")}))
+	k.FatalIfErrorf(k.Run(&streams{ctx: ctx, in: os.Stdin, out: os.Stdout}))
 }
 
 // output is how a result is printed.

@@ -6,11 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,8 +44,7 @@ func TestFilter(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 	}
-	b := &filterBench{filterCmd: filterCmd{Dir: t.TempDir(), Users: 60, Events: 1000, Each: 50 * time.Millisecond},
-		ctx: ctx, log: io.Discard, redis: redis, jianguo: filepath.Join(built.Dir(t), "jianguo")}
+	b := &filterBench{filterCmd: filterCmd{Dir: t.TempDir(), Each: 50 * time.Millisecond}, ctx: ctx, redis: redis, jianguo: filepath.Join(built.Dir(t), "jianguo")}
 	if err := b.measure(); err != nil {
 		t.Fatal(err)
 	}
@@ -69,35 +66,6 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestResume: a run with Resume inserts only the items that an earlier run did not, and measures all of them. A run
-// without Resume refuses a directory that is not empty.
-func TestResume(t *testing.T) {
-	ctx := context.Background()
-	const n = 2000
-	c := indexCmd{N: n, Dir: t.TempDir(), Queries: 60, NoBaselines: true}
-	quiet := func(string, int64, int64) {}
-	if _, err := measureIndex(ctx, c, quiet); err != nil {
-		t.Fatal(err)
-	}
-	c.N = n * 5 / 4
-	if _, err := measureIndex(ctx, c, quiet); err == nil || !strings.Contains(err.Error(), "holds 2000 items") {
-		t.Fatalf("a second run took the first one's items for its own: %v", err)
-	}
-	c.Resume = true
-	for _, have := range []uint64{n, c.N} {
-		res, err := measureIndex(ctx, c, quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res.Resumed != have || (res.InsertsPerSecond > 0) != (have < c.N) || (res.JudgedN == 250) != (have < c.N) {
-			t.Errorf("of %d items %d were there, %d judged, %.0f inserted a second", c.N, res.Resumed, res.JudgedN, res.InsertsPerSecond)
-		}
-		if res.VerdictP50 == 0 || res.MarginFound < 0.5 || res.ScanP50 != 0 || res.RowsN != 0 {
-			t.Errorf("not measured, or the baselines were: %+v", res)
-		}
-	}
-}
-
 // TestLocked: a directory that another process uses is refused.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
@@ -106,7 +74,7 @@ func TestLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	c := indexCmd{N: 1000, Dir: dir, Resume: true}
+	c := indexCmd{N: 1000, Dir: dir}
 	var inUse *datadir.InUseError
 	if err := c.Run(&streams{ctx: context.Background()}); !errors.As(err, &inUse) {
 		t.Errorf("a locked directory: %v", err)

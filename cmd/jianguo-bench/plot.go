@@ -39,7 +39,7 @@ func (c *plotCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if err := svg.Write(out, false, charts...); err != nil {
+	if err := svg.Write(out, charts...); err != nil {
 		return fmt.Errorf("plot %s: %w", c.Chart, err)
 	}
 	return out.Close()

@@ -23,7 +23,7 @@ func (r *Report) Plot(w io.Writer) error {
 		c.Series = append(c.Series, svg.Series{Name: rules[i].name, Colour: colour, Marks: true,
 			Points: []svg.Point{r.point(rules[i].rejects)}})
 	}
-	return svg.Write(w, false, c)
+	return svg.Write(w, c)
 }
 
 // point is where a rule stands.

@@ -49,19 +49,14 @@ const (
 	legendLine               = 17
 )
 
-// Write writes charts, side by side or one below the other.
-func Write(w io.Writer, sideBySide bool, charts ...Chart) error {
-	dx, dy := 0, height
-	if sideBySide {
-		dx, dy = width, 0
-	}
-	n := len(charts) - 1
+// Write writes charts, one below the other.
+func Write(w io.Writer, charts ...Chart) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" `+
 		`font-family="sans-serif" font-size="12">`+"\n"+
-		`<rect width="100%%" height="100%%" fill="white"/>`+"\n", width+n*dx, height+n*dy)
+		`<rect width="100%%" height="100%%" fill="white"/>`+"\n", width, height*len(charts))
 	for i := range charts {
-		fmt.Fprintf(&b, `<g transform="translate(%d,%d)">`+"\n", i*dx, i*dy)
+		fmt.Fprintf(&b, `<g transform="translate(0,%d)">`+"\n", i*height)
 		charts[i].draw(&b)
 		b.WriteString("</g>\n")
 	}

@@ -13,7 +13,7 @@ func TestWrite(t *testing.T) {
 	line := Series{Name: "a < b", Colour: Blue, Points: []Point{{0, 0}, {10, 100}}}
 	marks := Series{Name: "marks", Colour: Orange, Marks: true, Points: []Point{{5, 50}, {5, 500}}}
 	var b strings.Builder
-	if err := Write(&b, true, Chart{Title: "t", MaxX: 10, MaxY: 100, Series: []Series{line, marks}}, Chart{}); err != nil {
+	if err := Write(&b, Chart{Title: "t", MaxX: 10, MaxY: 100, Series: []Series{line, marks}}, Chart{}); err != nil {
 		t.Fatal(err)
 	}
 	// The line runs from the lower left to the upper right of the axes, and the
