@@ -29,7 +29,6 @@ var decoders = map[string]string{
 	"index/browse.decodeCursor":          "index/browse.FuzzDecodeCursor",
 	"index/reindex.Parse":                "", // encoding/json into numbers
 	"index/resident.DecodePosting":       "compare.FuzzDecodeSketch",
-	"index/sources.Parse":                "index/sources.FuzzParse",
 	"index/verdict.UnpackText":           "index/verdict.FuzzUnpackText",
 	"ingest.DecodeDocument":              "ingest.FuzzDecodeItem",
 	"ingest.DecodeItem":                  "ingest.FuzzDecodeItem",

@@ -96,7 +96,7 @@ type catalogue struct {
 	tables   resident.Tables
 	clusters resident.Clusters
 
-	policies    *sources.Table // set under write
+	policies    sources.Table
 	boilerplate sources.Boilerplate
 
 	matcher *match.Matcher

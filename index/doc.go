@@ -24,7 +24,7 @@
 // source is accepted. A text of a preferred source becomes the lead of its
 // cluster. Policies are part of the catalogue. The writer sets them between two
 // batches, so the same stream with the same policies at the same positions gives
-// the same verdicts. The file SourcesFileName is a copy that operators can edit.
+// the same verdicts.
 //
 // # Invariants
 //

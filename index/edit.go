@@ -58,7 +58,7 @@ func (x *Index) Edit(ctx context.Context, seq uint64, e *Edit) (d *Decision, ref
 	case e.Passage != nil:
 		err = x.decideBoilerplate(ctx, seq, e.Passage.Source, e.Passage.Passage)
 	case e.Source != nil:
-		err = x.SetSourcePolicy(ctx, *e.Source)
+		err = x.setSourcePolicy(ctx, seq, *e.Source)
 	}
 	conflict := new(ConflictError)
 	if refused = err; err != nil && !errors.Is(err, ErrQuery) && !errors.Is(err, ErrNotFound) &&

@@ -102,7 +102,6 @@ func (x *Index) open(ctx context.Context) {
 	x.forms.Store(&f)
 	x.matcher.CompareBy(f.overlay.Compared())
 	loads.warnOfRecipe(ctx)
-	loads.openSources(ctx)
 	loads.outlineInBackground()
 }
 

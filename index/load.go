@@ -12,7 +12,6 @@ import (
 
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
-	"jianguo/index/sources"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
@@ -26,6 +25,8 @@ func (x loader) load(ctx context.Context) {
 	x.loadMeta(ctx)
 	x.loadStamps(ctx)
 	x.sources = maps.Collect(sqlite.Pairs[string, int64](ctx, x.reader, `SELECT name, number FROM sources`))
+	x.policies.DB = x.reader
+	must.Do(x.policies.Open(ctx))
 	must.Do(x.boilerplate.Load(ctx, x.reader))
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
@@ -66,18 +67,6 @@ func (x loader) loadStamps(ctx context.Context) {
 		x.stamps[kind+hash] = n
 		x.stampHashes.Store(n, hash)
 	}
-}
-
-// openSources opens the table of policies.
-func (x loader) openSources(ctx context.Context) {
-	x.policies = &sources.Table{
-		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
-		Transact: func(ctx context.Context, f func(conn *sql.Conn) error) error {
-			return x.transaction(ctx, func() { must.Do(f(x.w)) })
-		},
-		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
-	}
-	must.Do(x.policies.Open(ctx))
 }
 
 func (x loader) loadClusters(ctx context.Context) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"jianguo/index/sources"
+	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // SourcePolicy is what editors decided about a source.
@@ -14,8 +16,6 @@ type SourcePolicy = sources.Policy
 
 // See package sources.
 const (
-	SourcesFileName = sources.FileName
-
 	SourceNormal    = sources.Normal
 	SourceLicensed  = sources.Licensed
 	SourcePreferred = sources.Preferred
@@ -26,15 +26,12 @@ const (
 	PassageOut     = sources.PassageOut
 )
 
-// ParseSources reads a sources file; see package sources.
-var ParseSources = sources.Parse
-
 // StrictnessOfService takes a strictness of its own from a source.
 const StrictnessOfService = "service"
 
 // SourcePolicies returns the policies in force, by source; sources that are not in it are normal.
 func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {
-	return x.policies.At(ctx, -1)
+	return x.policies.All(ctx)
 }
 
 // SourcePolicyLog returns the last changes of policies, the newest first.
@@ -42,30 +39,31 @@ func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy,
 	return x.policies.Last(ctx, limit)
 }
 
-// SetSourcePolicy gives a source a policy, for all messages that are applied
-// from now on, and writes it into the sources file. An empty strictness keeps that of the
-// source. Setting the policy that the source already has changes nothing.
+// SetSourcePolicy gives a source a policy, for all messages that are applied from now on. An empty strictness
+// keeps that of the source. Setting the policy that the source already has changes nothing.
 func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
-	if p.By == "" {
-		return fmt.Errorf("by: is missing: %w", ErrQuery)
-	}
+	return x.setSourcePolicy(ctx, 0, p)
+}
+
+func (x *Index) setSourcePolicy(ctx context.Context, seq uint64, p SourcePolicy) error {
 	p.At = cmp.Or(p.At, time.Now())
 	x.write.Lock()
 	defer x.write.Unlock()
-	if _, now := sources.Parts(x.policies.InForce()[p.Source]); p.Strictness == "" {
-		p.Strictness = now
+	now := cmp.Or(x.policies.InForce()[p.Source], SourceNormal)
+	if _, strictness := sources.Parts(now); p.Strictness == "" {
+		p.Strictness = strictness
 	} else if p.Strictness == StrictnessOfService {
 		p.Strictness = ""
 	}
-	if err := x.policies.Set(ctx, []SourcePolicy{p}); err != nil {
-		return fmt.Errorf("index: policy of source %q: %w", p.Source, err)
+	err := p.Validate()
+	if err == nil && p.Stored() != now {
+		before := x.orApplied(0)
+		err = x.apply(ctx, max(seq, before), func(b *batch) { must.Do(sources.Insert(b.ctx, x.w, p, before)) })
+		if err == nil {
+			x.policies.Use(p)
+		}
 	}
-	if err := x.policies.WriteFile(ctx); err != nil {
-		// The catalogue holds it, and the next start brings the file up to date.
-		x.log.ErrorContext(ctx, "the policy is in force, but the sources file could not be written", "source",
-			p.Source, "policy", p.Policy, "error", err)
-	}
-	return nil
+	return wrap.Err(err, "index: policy of source %q", p.Source)
 }
 
 // Boilerplate returns what carries no weight in texts of a source, or would without an editor's decision.

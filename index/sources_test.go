@@ -2,14 +2,11 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"jianguo/index/sources"
 )
 
 func setSource(t *testing.T, x *Index, source, policy string) {
@@ -116,83 +113,34 @@ func TestPoliciesDecide(t *testing.T) {
 	is("no longer licensed", `duplicate hamming of "licensed original" in 7`)
 }
 
-// TestSourcesFile: the file says what is in force; edits of it win at the next
-// start, and a file that is only older does not.
-func TestSourcesFile(t *testing.T) {
-	ctx := context.Background()
-	dir := t.TempDir()
-	path := filepath.Join(dir, SourcesFileName)
+// TestPoliciesStay: policies are part of the catalogue, with the strictness of a source.
+func TestPoliciesStay(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
 	x := openTest(t, dir, nil)
-	if _, err := os.Stat(path); err == nil {
-		t.Error("a file that says nothing was written")
-	}
-	const odd = " a\tname\n\"with\" everything "
 	setSource(t, x, "晨帆网", SourceLicensed)
-	setSource(t, x, odd, SourceWatched)
-	older, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	setSource(t, x, "海岬 气象台", SourcePreferred)
-	setSource(t, x, "晨帆网", SourceWatched)
-	in := func(want string) {
-		t.Helper()
-		if got := fmt.Sprint(x.policies.InForce()); got != want {
-			t.Errorf("in force is %s, want %s", got, want)
-		}
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		listed, change, err := sources.Parse(string(raw))
-		log, lerr := x.SourcePolicyLog(ctx, 1)
-		if err != nil || lerr != nil || fmt.Sprint(listed) != want || uint64(change) != log[0].Number {
-			t.Errorf("the file says %v after change %d: %v", listed, change, err)
-		}
-	}
-	reopen := func(text string) {
-		t.Helper()
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		x = openTest(t, dir, nil)
-	}
-	all := fmt.Sprint(map[string]string{odd: SourceWatched, "晨帆网": SourceWatched, "海岬 气象台": SourcePreferred})
-	in(all)
-	reopen(string(older)) // a crash between the catalogue and the file
-	in(all)
-	// Edited, though older: the edit wins, the rest is the catalogue's.
-	reopen(strings.Replace(string(older), "licensed\t晨帆网", "preferred\t新社", 1))
-	in(fmt.Sprint(map[string]string{odd: SourceWatched, "新社": SourcePreferred, "海岬 气象台": SourcePreferred}))
-	log, err := x.SourcePolicyLog(ctx, 1)
-	if err != nil || log[0].By != SourcesFileName || log[0].Source != "晨帆网" && log[0].Source != "新社" {
-		t.Errorf("the edit is recorded as %+v, %v", log, err)
-	}
-	// Written by hand: taken as it stands.
-	reopen("licensed 只有它\r\n")
-	in(fmt.Sprint(map[string]string{"只有它": SourceLicensed}))
-	if err := x.Close(); err != nil {
+	setSource(t, x, "海岬 气象台", SourceNormal)
+	strict := SourcePolicy{Source: "众览", Policy: SourceNormal, Strictness: "copies", By: "张三"}
+	if err := x.SetSourcePolicy(ctx, strict); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	x = openTest(t, dir, nil)
-	in(fmt.Sprint(map[string]string{"只有它": SourceLicensed}))
+	setSource(t, x, "众览", SourceWatched)
+	setSource(t, x, "众览", SourceWatched)
 	mustVerify(t, x)
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"loved 晨帆网\n", "licensed\n", "licensed \"\n", "licensed \"\"\n", "licensed a\nnormal b\nwatched a\n", "# change minus one\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Open(ctx, Config{Dir: dir})
-		if err == nil || !strings.Contains(err.Error(), "line ") || !strings.Contains(err.Error(), SourcesFileName) {
-			t.Errorf("%q: %v", text, err)
-		}
+	x = openTest(t, dir, nil)
+	const want = "map[众览:watched/copies 晨帆网:licensed]"
+	if got := fmt.Sprint(x.policies.InForce()); got != want {
+		t.Errorf("in force is %s, want %s", got, want)
 	}
+	if log, err := x.SourcePolicyLog(ctx, 9); err != nil || len(log) != 5 {
+		t.Errorf("%d changes: %v", len(log), err)
+	}
+	strict.Strictness = "loose"
+	if err := x.SetSourcePolicy(ctx, strict); !errors.Is(err, ErrQuery) {
+		t.Errorf("a strictness that there is not: %v", err)
+	}
+	mustVerify(t, x)
 }

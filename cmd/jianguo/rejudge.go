@@ -22,7 +22,6 @@ type rejudgeCmd struct {
 	Since      age           `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
 	Strictness string        `help:"Judge at this strictness." enum:",copies,rewrites,stories" default:""`
 	Policy     string        `help:"Policy to change, as JSON." placeholder:"FILE" type:"existingfile"`
-	Sources    string        `help:"Policies of sources, as in sources.txt." placeholder:"FILE" type:"existingfile"`
 	Labels     string        `help:"Write the pairs that change to this file, for editors to label." placeholder:"FILE"`
 	Show       *int          `help:"How many changes to print; -1: all. Default: 50; all with --json." placeholder:"N"`
 	JSON       bool          `help:"Print one JSON document."`
@@ -102,9 +101,6 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 	if err := maintain.Copy(co.ctx, c.Data, dir); err != nil {
 		return nil, err
 	}
-	if err := c.copySources(dir); err != nil {
-		return nil, err
-	}
 	inForce, last, err := maintain.LastPolicy(co.ctx, filepath.Join(dir, index.FileName))
 	if err != nil {
 		return nil, err
@@ -129,23 +125,6 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published}
 		return ingest.Prepare(segmenter, &item)
 	}, func(done, total int64) { progress("judging", done, total) })
-}
-
-// copySources puts the policies of sources to judge with beside the copy, if there are any.
-func (c *rejudgeCmd) copySources(dir string) error {
-	if c.Sources == "" {
-		return nil
-	}
-	text, err := os.ReadFile(c.Sources)
-	if err != nil {
-		return err
-	}
-	if _, _, err := index.ParseSources(string(text)); err != nil {
-		return fmt.Errorf("%s: %w", c.Sources, err)
-	}
-	// Without its line `# change` it is taken as it stands.
-	text = bytes.ReplaceAll(text, []byte("# change "), []byte("# written at change "))
-	return os.WriteFile(filepath.Join(dir, index.SourcesFileName), text, 0o600)
 }
 
 // policy is the policy to try.

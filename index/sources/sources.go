@@ -1,14 +1,11 @@
-// Package sources holds the policies of sources: the log in the catalogue, the policies
-// in force, and a file with a copy of them. Operators may edit the file while the
-// service is stopped.
+// Package sources holds the policies of sources, in a log in the catalogue, and the passages that recur
+// in the texts of each source.
 package sources
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -54,18 +51,23 @@ type Policy struct {
 	Before string `json:"before,omitempty"`
 }
 
-// Table is the log of policies, the policies in force, and the file. Every exported field is required. Calls of Open,
-// Set and WriteFile must not overlap. The other methods are safe for concurrent use.
+// Table is the log of policies and the policies in force. Calls of Open and Use must not overlap. The other
+// methods are safe for concurrent use.
 type Table struct {
-	DB  *sql.DB // read-only connections to the catalogue
-	Dir string  // the data directory
-	Log *slog.Logger
-	// Transact runs f in a transaction of the catalogue's one writer, which is rolled back if f returns an error.
-	Transact func(ctx context.Context, f func(conn *sql.Conn) error) error
-	// Applied returns the applied sequence of the last message.
-	Applied func() uint64
+	DB *sql.DB // read-only connections to the catalogue
 
 	inForce atomic.Pointer[map[string]string] // nil before Open; the map does not change
+}
+
+// Open puts the policies of the catalogue in force.
+func (t *Table) Open(ctx context.Context) error {
+	all, err := t.All(ctx)
+	force := map[string]string{}
+	for source, p := range all {
+		force[source] = p.Stored()
+	}
+	t.inForce.Store(&force)
+	return err
 }
 
 // InForce returns the policies in force by source. It omits normal sources. The caller
@@ -82,10 +84,10 @@ func (t *Table) Last(ctx context.Context, limit int) ([]Policy, error) {
 	return t.log(ctx, `ORDER BY number DESC LIMIT ?`, limit)
 }
 
-// At returns the last change of each source, as of a change; -1: the last one. It omits normal sources.
-func (t *Table) At(ctx context.Context, number int64) (map[string]Policy, error) {
+// All returns the last change of each source. It omits normal sources.
+func (t *Table) All(ctx context.Context) (map[string]Policy, error) {
 	out := map[string]Policy{}
-	log, err := t.log(ctx, `WHERE ? < 0 OR number <= ? ORDER BY number`, number, number)
+	log, err := t.log(ctx, `ORDER BY number`)
 	for _, p := range log {
 		out[p.Source] = p
 		if p.Stored() == Normal {
@@ -124,50 +126,37 @@ func (p Policy) Stored() string {
 	return p.Policy + "/" + p.Strictness
 }
 
-func check(source, policy string) error {
-	treatment, strictness := Parts(policy)
-	switch treatment {
-	case Normal, Licensed, Preferred, Watched:
+// Validate names the first field that makes no sense.
+func (p Policy) Validate() error {
+	wrong := ""
+	switch treatments := []string{Normal, Licensed, Preferred, Watched}; {
+	case p.By == "":
+		wrong = "by: is missing"
+	case p.Source == "":
+		wrong = "source: is missing"
+	case !slices.Contains(treatments, p.Policy):
+		wrong = fmt.Sprintf("policy %q: want one of %s", p.Policy, strings.Join(treatments, ", "))
+	case p.Strictness != "" && !slices.Contains(verdict.Strictnesses, p.Strictness):
+		wrong = fmt.Sprintf("strictness %q: want one of %s", p.Strictness, strings.Join(verdict.Strictnesses, ", "))
 	default:
-		return fmt.Errorf("policy %q: want normal, licensed, preferred or watched: %w", policy, verdict.ErrQuery)
+		return nil
 	}
-	if strictness != "" && !slices.Contains(verdict.Strictnesses, strictness) {
-		return fmt.Errorf("strictness %q: want %s: %w", strictness, strings.Join(verdict.Strictnesses, ", "),
-			verdict.ErrQuery)
-	}
-	if source == "" {
-		return fmt.Errorf("source: is missing: %w", verdict.ErrQuery)
-	}
-	return nil
+	return fmt.Errorf("%s: %w", wrong, verdict.ErrQuery)
 }
 
-// Set appends changes to the catalogue in one transaction, and puts them in force. It
-// skips a change to the policy that a source already has.
-func (t *Table) Set(ctx context.Context, changes []Policy) error {
-	applied, next := t.Applied(), maps.Clone(t.InForce())
-	err := t.Transact(ctx, func(conn *sql.Conn) error {
-		for _, p := range changes {
-			policy := p.Stored()
-			if err := check(p.Source, policy); err != nil {
-				return err
-			}
-			if policy == cmp.Or(next[p.Source], Normal) {
-				continue
-			}
-			_, err := conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied)
-				VALUES (?,?,?,?,?,?)`,
-				p.At.UnixMilli(), p.By, p.Source, policy, p.Reason, applied)
-			if err != nil {
-				return err
-			}
-			if next[p.Source] = policy; policy == Normal {
-				delete(next, p.Source)
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		t.inForce.Store(&next)
-	}
+// Insert appends a change to the log, for Use to put in force once it is committed. applied is the applied
+// sequence before it.
+func Insert(ctx context.Context, db sqlite.Execer, p Policy, applied uint64) error {
+	_, err := db.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied)
+		VALUES (?,?,?,?,?,?)`, p.At.UnixMilli(), p.By, p.Source, p.Stored(), p.Reason, applied)
 	return err
+}
+
+// Use puts a change in force.
+func (t *Table) Use(p Policy) {
+	next := maps.Clone(t.InForce())
+	if next[p.Source] = p.Stored(); p.Stored() == Normal {
+		delete(next, p.Source)
+	}
+	t.inForce.Store(&next)
 }
