@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,64 +22,22 @@ import (
 	"jianguo/internal/consoletest"
 )
 
-// shot is one picture.
+// shot is one picture, in Chinese and the light theme.
 type shot struct {
-	name, path    string
-	width, height int64
-	settings      string // language and theme, as parameters
-	before        string // a statement to run first
+	name, path string
+	height     int64
 }
 
-const (
-	zh   = "lang=zh&theme=light"
-	en   = "lang=en&theme=light"
-	dark = "lang=zh&theme=dark"
-)
+const width = 1280
 
+// shots are those that docs/console.md shows.
 var shots = []shot{
-	{"overview", "/?hours=48", 1280, 1180, zh, ""},
-	{"overview-en", "/?hours=48", 1280, 1180, en, ""},
-	{"overview-dark", "/?hours=336", 1280, 1180, dark, ""},
-	{"overview-narrow", "/?hours=48", 390, 1000, zh, ""},
-	{"item", "/console/item?id=kiln-reword", 1280, 1180, zh, ""},
-	{"item-en", "/console/item?id=kiln-reword", 1280, 1180, en, ""},
-	{"item-narrow", "/console/item?id=kiln-reword", 390, 1100, zh, ""},
-	{"compare", "/console/compare?a=typhoon&b=typhoon-update", 1280, 760, zh, ""},
-	{"compare-moved", "/console/compare?a=rider&b=rider-moved", 1280, 760, zh, ""},
-	{"compare-moved-dark", "/console/compare?a=rider&b=rider-moved", 1280, 760, dark, ""},
-	{"clusters", "/console/clusters?sort=size", 1280, 900, zh, ""},
-	{"clusters-narrow", "/console/clusters", 390, 1000, zh, ""},
-	{"cluster", "/console/cluster?id=1", 1280, 1150, zh, ""},
-	{"cluster-narrow", "/console/cluster?id=1", 390, 1000, zh, ""},
-	{"cluster-dark", "/console/cluster?id=1", 1280, 1150, dark, ""},
-	{"suspects", "/console/suspects", 1280, 1000, zh, ""},
-	{"suspects-en", "/console/suspects", 1280, 1000, en, ""},
-	{"suspects-dark", "/console/suspects", 1280, 1000, dark, ""},
-	{"suspects-narrow", "/console/suspects", 390, 1000, zh, ""},
-	{"review", "/console/review?drawn=doubt", 1280, 1000, zh, ""},
-	{"review-narrow", "/console/review?drawn=doubt", 390, 1000, dark, ""},
-	{"sources", "/console/sources", 1280, 1000, zh, ""},
-	{"sources-en", "/console/sources", 1280, 1000, en, ""},
-	{"decisions", "/console/decisions", 1280, 620, zh, ""},
-	{"search", "/console/search?q=%E5%8F%B0%E9%A3%8E", 1280, 620, zh, ""},
-	{"operators", "/console/operators", 1280, 900, zh, ""},
-	{"operators-narrow", "/console/operators", 390, 1000, zh, ""},
-	{"operators-en", "/console/operators", 1280, 900, en, ""},
-	{"boilerplate", "/console/boilerplate?source=%E6%99%A8%E5%B8%86%E7%BD%91", 1280, 480, zh, ""},
-	{"rejudge", "/console/rejudge", 1280, 760, zh, ""},
-	{"copies", "/console/copies?days=3650", 1280, 760, zh, ""},
-	{"item-wide", "/console/item?id=kiln-reword", 1920, 1000, zh, ""},
-	// An author's complaint, from the text that was pasted to the answer. It comes last: it releases an article.
-	{"complaint-1", "/?hours=48", 1280, 560, zh,
-		`fetch("/console/item?id=lunch-reword").then((r) => r.text()).then((t) => {
-		const page = new DOMParser().parseFromString(t, "text/html"), q = document.querySelector("#q");
-		q.value = [...page.querySelectorAll(".row:not(.heads) > .b")].map((e) => e.textContent).join("");
-		q.focus(); q.setSelectionRange(0, 0) })`},
-	{"complaint-2", "/console/item?id=lunch-reword", 1280, 720, zh, ""},
-	{"complaint-3", "/console/item?id=lunch-reword", 1280, 720, zh, `document.querySelector("[data-step]").click()`},
-	{"complaint-4", "/console/item?id=lunch-reword", 1280, 720, zh, `document.querySelector(".acts .good").click()`},
-	{"complaint-5", "/console/item?id=lunch-reword", 1280, 720, zh,
-		`document.querySelector(".reply").open = true; document.querySelector("[data-copy]").click()`},
+	{"overview", "/?hours=48", 1180},
+	{"item", "/console/item?id=kiln-reword", 1180},
+	{"compare", "/console/compare?a=typhoon&b=typhoon-update", 760},
+	{"cluster", "/console/cluster?id=1", 1150},
+	{"suspects", "/console/suspects", 1000},
+	{"sources", "/console/sources", 1000},
 }
 
 func main() {
@@ -100,13 +57,8 @@ func run(ctx context.Context, out string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	data := filepath.Join(dir, "data")
-	r, err := consoletest.Start(ctx, consoletest.Config{Dir: data, Backdate: true, Console: func(c *console.Config) {
+	r, err := consoletest.Start(ctx, consoletest.Config{Dir: filepath.Join(dir, "data"), Backdate: true, Console: func(c *console.Config) {
 		c.Free = func() (uint64, error) { return 212 << 30, nil }
-		c.Rejudge = func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
-			return exec.CommandContext(ctx, "go",
-				append([]string{"run", "./cmd/jianguo", "rejudge", "--data", data}, arguments...)...), nil
-		}
 	}})
 	if err != nil {
 		return err
@@ -126,13 +78,6 @@ func run(ctx context.Context, out string) (err error) {
 	defer cancel()
 	tab, cancel := chromedp.NewContext(browser)
 	defer cancel()
-	// A rejudge takes a while, more if its program has to be built.
-	err = chromedp.Do(tab, chromedp.Navigate(r.URL+"/console/rejudge"),
-		chromedp.Evaluate[chromedp.Void](`const f = document.querySelector("main .filters");
-			f.since.value = "90"; f.strictness.value = "copies"; f.requestSubmit()`), chromedp.Sleep(30*time.Second))
-	if err != nil {
-		return err
-	}
 	for _, s := range shots {
 		if err := take(tab, r.URL, out, s); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -147,13 +92,10 @@ func take(tab context.Context, url, out string, s shot) error {
 		join = "&"
 	}
 	steps := []chromedp.Action[chromedp.Void]{
-		chromedp.EmulateViewport(s.width, s.height),
-		chromedp.Navigate(url + s.path + join + s.settings),
+		chromedp.EmulateViewport(width, s.height),
+		chromedp.Navigate(url + s.path + join + "lang=zh&theme=light"),
+		chromedp.Sleep(400 * time.Millisecond),
 	}
-	if s.before != "" {
-		steps = append(steps, chromedp.Evaluate[chromedp.Void](s.before))
-	}
-	steps = append(steps, chromedp.Sleep(400*time.Millisecond))
 	if err := chromedp.Do(tab, steps...); err != nil {
 		return err
 	}
