@@ -1,3 +1,3 @@
 package api
 
-import _ "jianguo/internal/memdir"
+import _ "jianguo/internal/testbed"

@@ -1,3 +1,3 @@
 package bus
 
-import _ "jianguo/internal/memdir"
+import _ "jianguo/internal/testbed"

@@ -20,8 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/internal/built"
-	"jianguo/internal/child"
+	"jianguo/internal/testbed"
 )
 
 const token = "recall-token-of-the-test"
@@ -30,7 +29,7 @@ const token = "recall-token-of-the-test"
 func startServer(t *testing.T) (url string) {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(built.Dir(t), "jianguo")
+	binary := filepath.Join(testbed.Programs(t), "jianguo")
 	tokens := filepath.Join(dir, "tokens")
 	if err := os.WriteFile(tokens, []byte("example recall "+token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -40,7 +39,7 @@ func startServer(t *testing.T) (url string) {
 		"--nats-listen", "127.0.0.1:0", "--durability", "relaxed", "--tokens", tokens)
 	var log bytes.Buffer
 	cmd.Stderr, cmd.Stdout = &log, &log
-	if err := child.Start(cmd); err != nil {
+	if err := testbed.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	exited := make(chan error, 1)

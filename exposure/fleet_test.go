@@ -19,8 +19,7 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
-	"jianguo/internal/child"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // startRedis starts a redis-server and returns its address.
@@ -32,7 +31,7 @@ func startRedis(t *testing.T) string {
 	}
 	socket := filepath.Join(dir, "socket")
 	cmd := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
-	if err := child.Start(cmd); err != nil {
+	if err := testbed.Start(cmd); err != nil {
 		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 	}
 	t.Cleanup(func() {
@@ -241,7 +240,7 @@ func TestSharedStore(t *testing.T) {
 	for i := range users {
 		users[i] = fmt.Sprint("u", i)
 	}
-	for round := range tier.Count(3, 8, 60) {
+	for round := range testbed.Count(3, 8, 60) {
 		var verified sync.WaitGroup
 		verified.Go(func() {
 			for range 20 {
@@ -296,7 +295,7 @@ func TestFence(t *testing.T) {
 		}
 	}
 	users := []string{"a", "b", "c", "d"}
-	f.events(rand.New(rand.NewPCG(3, 4)), users, tier.Count(300, 1000, 20000))
+	f.events(rand.New(rand.NewPCG(3, 4)), users, testbed.Count(300, 1000, 20000))
 	stop()
 	usurpers.Wait()
 	f.same(users)

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestHeal: flushes fail again and again while clients report and filter. The store resumes
 // each time, and no answer that is not degraded returns what was reported before the request.
 func TestHeal(t *testing.T) {
 	var faults atomic.Int64
-	most := int64(tier.Count(12, 25, 25))
+	most := int64(testbed.Count(12, 25, 25))
 	points := []string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}
 	var calls atomic.Int64
 	f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 4, Capacity: 64, Tail: 16}}, FlushAge: 2 * time.Millisecond,

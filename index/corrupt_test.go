@@ -17,7 +17,7 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // files are the contents of the files of a data directory, by name.
@@ -153,16 +153,16 @@ func TestDamagedLog(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	at := []int{size - 1}
-	step := tier.Count(4, 2, 2)
+	step := testbed.Count(4, 2, 2)
 	for i := 0; i < 56; i += step { // the header, and that of the first frame
 		at = append(at, i)
 	}
-	for range tier.Count(7, 20, 20) {
+	for range testbed.Count(7, 20, 20) {
 		frame := 32 + r.IntN((size-32)/(24+pageSize))*(24+pageSize)
 		at = append(at, frame+r.IntN(24), frame+24+r.IntN(pageSize))
 	}
 	shorter := 0
-	at = tier.Sequential(at)
+	at = testbed.Sequential(at)
 	for _, where := range at {
 		for what, b := range map[string][]byte{"flipped": slices.Clone(whole[log]), "cut": whole[log][:where]} {
 			if what == "flipped" {
@@ -216,10 +216,10 @@ func TestDamagedCatalogue(t *testing.T) {
 			}
 		}
 	}
-	at = tier.Sequential(at)
+	at = testbed.Sequential(at)
 	flips, silent := 0, 0
 	outcomes := map[string]int{}
-	every := tier.Count(6, 1, 1)
+	every := testbed.Count(6, 1, 1)
 	for i := 0; i < len(at); i += every {
 		where := at[i]
 		damaged := maps.Clone(whole)

@@ -15,7 +15,7 @@ import (
 
 	"jianguo/compare"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // fill adds articles that have postings of both families.
@@ -57,7 +57,7 @@ func TestDamagedPages(t *testing.T) {
 		"long":  func(p []byte) []byte { return append(p, 0) },
 		"gone":  func([]byte) []byte { return nil },
 	}
-	if tier.Race { // nothing runs at the same time
+	if testbed.Race { // nothing runs at the same time
 		maps.DeleteFunc(ways, func(way string, _ func([]byte) []byte) bool { return way != "a bit" })
 	}
 	for kind, name := range kinds {
@@ -107,8 +107,8 @@ func TestSnapshotHeader(t *testing.T) {
 	}
 	// The bounds of the fields in the header of the file and of its first page.
 	fields := []int{0, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 27, 28, 31, 35, 39, 40, 43, 47, 51, 55, 56, 59, 63, 67, 71, 95, 99, 100, 102, 104, 106, 107}
-	for i, at := range tier.Sequential(fields) {
-		if i%tier.Count(3, 1, 1) > 0 && at != 18 { // byte 18 makes it read-only
+	for i, at := range testbed.Sequential(fields) {
+		if i%testbed.Count(3, 1, 1) > 0 && at != 18 { // byte 18 makes it read-only
 			continue
 		}
 		b := slices.Clone(whole)

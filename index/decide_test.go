@@ -14,7 +14,7 @@ import (
 
 	"jianguo/index/resident"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // standing is what readers see of an index: each item's state, and each
@@ -49,7 +49,7 @@ func standing(t tester, x *Index) []string {
 // TestDecisionsUndone: any decisions, taken back in reverse order, leave what
 // was there before; and at every step the directory is whole.
 func TestDecisionsUndone(t *testing.T) {
-	tier.Check(t, func(rt *rapid.T) {
+	testbed.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
 		dir := t.TempDir()
 		open := func() *Index {
@@ -408,7 +408,7 @@ func TestExpected(t *testing.T) {
 // TestDecisionsAtRandom: whatever arrives and is decided, taken back or not,
 // the directory is whole, nothing runs in circles, and a restart changes nothing.
 func TestDecisionsAtRandom(t *testing.T) {
-	tier.Check(t, func(rt *rapid.T) {
+	testbed.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
 		dir := t.TempDir()
 		open := func() *Index {

@@ -13,7 +13,7 @@ import (
 	"jianguo/compare"
 	"jianguo/index/indextest"
 	"jianguo/index/verdict"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 func openTexts(t *testing.T, dir string, flood int) *Index {
@@ -95,7 +95,7 @@ func TestFlood(t *testing.T) {
 	ctx := context.Background()
 	const limit, n = 3, 120
 	asides := 0
-	for seed := range tier.Sequential(make([]bool, tier.Count(2, 10, 200))) { // nothing runs at the same time
+	for seed := range testbed.Sequential(make([]bool, testbed.Count(2, 10, 200))) { // nothing runs at the same time
 		r := rand.New(rand.NewPCG(uint64(seed), 5))
 		p := &indextest.Press{Rand: r}
 		var origins []string

@@ -17,7 +17,7 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestModel applies random publishes, revisions and withdrawals in batches of any size,
@@ -25,7 +25,7 @@ import (
 // model. The model does not know decisions: undone in reverse order, they must leave no
 // difference.
 func TestModel(t *testing.T) {
-	tier.Check(t, func(rt *rapid.T) {
+	testbed.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		distance := rapid.IntRange(0, 3).Draw(rt, "distance")
 		failing := false
@@ -242,14 +242,14 @@ func TestSnapshotIsUsed(t *testing.T) {
 // TestNothingWithinReachIsMissed compares the look-ups of the index with a scan, at every
 // distance, for random and adversarial fingerprints.
 func TestNothingWithinReachIsMissed(t *testing.T) {
-	for _, distance := range tier.Sequential([]int{3, 2, 1, 0}) {
+	for _, distance := range testbed.Sequential([]int{3, 2, 1, 0}) {
 		t.Run(fmt.Sprint(distance), func(t *testing.T) {
 			x := openTest(t, t.TempDir(), func(c *Config) { c.Policy.Distance = distance; c.Relaxed = true })
 			defer func() { _ = x.Close() }()
 			r := rand.New(rand.NewPCG(7, uint64(distance)))
 			var leads []uint64
 			seq := uint64(0)
-			for range tier.Count(30, 60, 60) {
+			for range testbed.Count(30, 60, 60) {
 				var batch []Mutation
 				for range 64 {
 					f := r.Uint64() | 1

@@ -16,7 +16,7 @@ import (
 
 	"jianguo/compare"
 	"jianguo/index/resident"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 	"jianguo/simhash"
 )
 
@@ -39,7 +39,7 @@ func residentMemory(t *testing.T) (bytes, mapped int64) {
 // TestMemoryFormula compares the formula of the package comment with the resident size
 // of the process, and the parts with their sum.
 func TestMemoryFormula(t *testing.T) {
-	items := uint64(tier.Count(50_000, 300_000, 300_000))
+	items := uint64(testbed.Count(50_000, 300_000, 300_000))
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed = true; c.SnapshotEvery = 1 << 40 })
 	defer func() { _ = x.Close() }()
@@ -88,8 +88,8 @@ func TestMemoryFormula(t *testing.T) {
 // exemplars of the window and all versions so far. The resident size of the process does
 // not grow beyond that. JIANGUO_ITEMS overrides the number of items.
 func TestMemoryForLong(t *testing.T) {
-	hourly := tier.Count(1200, 2000, 2000)
-	items := tier.CountOr("JIANGUO_ITEMS", 18_000, 60_000, 1_400_000)
+	hourly := testbed.Count(1200, 2000, 2000)
+	items := testbed.CountOr("JIANGUO_ITEMS", 18_000, 60_000, 1_400_000)
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) {
 		c.Relaxed, c.SweepEvery = true, -1

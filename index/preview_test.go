@@ -15,7 +15,7 @@ import (
 	"jianguo/index/bands"
 	"jianguo/index/indextest"
 	"jianguo/internal/must"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // openTight opens an index with bounds so low that a small corpus reaches them.
@@ -40,7 +40,7 @@ func TestPreviewChangesNoVerdict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	before, again := 0., 0.
-	for _, seed := range tier.Sequential([]uint64{0, 1, 2, 3, 4, 5}[:tier.Count(2, 6, 6)]) {
+	for _, seed := range testbed.Sequential([]uint64{0, 1, 2, 3, 4, 5}[:testbed.Count(2, 6, 6)]) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p, inTurn := &indextest.Press{Rand: r}, openTight(t, 200, nil)
 		failing := false

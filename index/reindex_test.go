@@ -20,7 +20,7 @@ import (
 	"jianguo/index/reindex"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 	"jianguo/simhash"
 )
 
@@ -287,7 +287,7 @@ func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 // and for a reindex back to the old recipe.
 func TestReindex(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(tier.Count(1, 3, 3)) {
+	for seed := range uint64(testbed.Count(1, 3, 3)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a := newArchive(t, seed)
 			dir := t.TempDir()
@@ -304,7 +304,7 @@ func TestReindex(t *testing.T) {
 				t.Fatal(err)
 			}
 			met, swept := 0, 0
-			for _, d := range tier.Sequential([]dialect{1, 0, 1}[:tier.Count(2, 3, 3)]) {
+			for _, d := range testbed.Sequential([]dialect{1, 0, 1}[:testbed.Count(2, 3, 3)]) {
 				before, want := history(t, dir), d.translated(t, dir)
 				a.interrupted(dir, d)
 				if diff := cmp.Diff(before, history(t, dir)); diff != "" {

@@ -16,7 +16,7 @@ import (
 
 	"jianguo/compare"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestReindexOfRunningIndex: articles, decisions, previews and checks go on during a reindex,
@@ -24,7 +24,7 @@ import (
 // resident are whole, and a start derives what a catalogue of the new recipe would.
 func TestReindexOfRunningIndex(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(tier.Count(1, 6, 20)) {
+	for seed := range uint64(testbed.Count(1, 6, 20)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a, dir := newArchive(t, seed), t.TempDir()
 			var speaks atomic.Int64 // the dialect that articles are prepared by

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // twins are two indexes of one stream: the first is swept as often as possible, the
@@ -43,7 +43,7 @@ func (x twins) close(t tester) {
 func TestSweepChangesNoVerdict(t *testing.T) {
 	t.Parallel()
 	swept := 0
-	tier.Check(t, func(rt *rapid.T) {
+	testbed.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
 		dirs := [2]string{t.TempDir(), t.TempDir()}
 		x := openTwins(t, dirs)
@@ -124,8 +124,8 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 		c.SweepEvery = -1
 	})
 	defer func() { _ = x.Close() }()
-	seq, items := uint64(0), tier.Count(2000, 4000, 4000)
-	if tier.Race { // nothing runs at the same time
+	seq, items := uint64(0), testbed.Count(2000, 4000, 4000)
+	if testbed.Race { // nothing runs at the same time
 		items = 1000
 	}
 	var sizes []int64

@@ -17,7 +17,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestSerialEquivalence: whatever the batching, the workers and the number of
@@ -27,7 +27,7 @@ func TestSerialEquivalence(t *testing.T) {
 		t.Run(rules, func(t *testing.T) {
 			policy := index.DefaultPolicy()
 			policy.Rules = rules
-			for round := range tier.Count(1, 3, 3) {
+			for round := range testbed.Count(1, 3, 3) {
 				r := rand.New(rand.NewPCG(11, uint64(round)))
 				items := relatives(r, 240)
 				many := start(t, t.TempDir(), func(c *Config, i *index.Config) {
@@ -104,7 +104,7 @@ func timeless(t testing.TB, r *testService) []index.Event {
 // accepted, in each of many rounds.
 func TestOneOfManyIsAccepted(t *testing.T) {
 	t.Parallel()
-	rounds := tier.Count(30, 100, 100)
+	rounds := testbed.Count(30, 100, 100)
 	svc := start(t, t.TempDir(), nil)
 	r := rand.New(rand.NewPCG(3, 3))
 	for round := range rounds {

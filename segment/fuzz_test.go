@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // check holds Analyze's promises on any input.
@@ -79,7 +79,7 @@ func FuzzAnalyze(f *testing.F) {
 // Bombs: inputs of half a megabyte, the most an article may have, that are easy to be quadratic, recursive or greedy on.
 // That they end within the time of a test is the test.
 func TestBombs(t *testing.T) {
-	size := tier.Count(128, 512, 512) << 10 // bytes
+	size := testbed.Count(128, 512, 512) << 10 // bytes
 	for _, unit := range []string{"中", "a", "1", "1,", "1,234", " ", "\n", "<", "<b>", "<div>", "<div hidden>", "</div>", "<script>", "<!--", "&amp;", "&", "&#",
 		"乾", "乾。", "\u0301", "a\u0301", "か\u3099", "\u1100", "👨‍👩‍👧", "\xff", "责任编辑：", "来源：", "广告声明", "更多", "<a b=c d>", "<p style='display:none'>",
 		"中国人民", "，中", "中 ", "a ", "Ⅷ", "﷽", "<svg><math>", "<title>", "]]>", "﷼9.", "1/"} {

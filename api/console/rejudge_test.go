@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"jianguo/api/console"
-	"jianguo/internal/built"
 	"jianguo/internal/consoletest"
+	"jianguo/internal/testbed"
 )
 
 // TestRejudge: an operator starts a rejudge of the running service, sees what would change, downloads the pairs,
 // and cancels another one.
 func TestRejudge(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(built.Dir(t), "jianguo")
+	program := filepath.Join(testbed.Programs(t), "jianguo")
 	var state atomic.Int32 // 0: there is no space, 1: there is, 2: it takes long
 	dir := t.TempDir()
 	r := start(t, func(c *consoletest.Config) {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"jianguo/internal/built"
 	"jianguo/internal/datadir"
+	"jianguo/internal/testbed"
 )
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the real command line through testdata/script, with a jianguo built for it in PATH.
 func TestScripts(t *testing.T) {
-	dir := built.Dir(t)
+	dir := testbed.Programs(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
@@ -44,7 +44,7 @@ func TestFilter(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 	}
-	b := &filterBench{filterCmd: filterCmd{Dir: t.TempDir(), Each: 50 * time.Millisecond}, ctx: ctx, redis: redis, jianguo: filepath.Join(built.Dir(t), "jianguo")}
+	b := &filterBench{filterCmd: filterCmd{Dir: t.TempDir(), Each: 50 * time.Millisecond}, ctx: ctx, redis: redis, jianguo: filepath.Join(testbed.Programs(t), "jianguo")}
 	if err := b.measure(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"jianguo/bus"
-	"jianguo/internal/clockjump"
-	"jianguo/internal/powercut"
 )
 
 // fault is what happens to a service in a round.
@@ -24,7 +22,7 @@ type fault struct {
 	forGood bool // the service need not work again before the next start
 	mayEnd  bool // the service may end by itself
 	io      bool // disk decides about reads and writes, too
-	disk    func(c *chaos, op powercut.Op, path string) powercut.Fault
+	disk    func(c *chaos, op diskOp, path string) diskFault
 	early   func(c *chaos) // what happens before the start that the clients see
 	during  func(c *chaos) // what happens; nil: time passes
 	hits    int            // under chaos.mu; calls that had the fault in this round
@@ -39,12 +37,12 @@ var embeddedFaults = []*fault{
 	{name: "SIGSTOP", during: stopped},
 	{name: "clients are cut off", during: clientsCut},
 	{name: "power cut", cut: true, forGood: true},
-	{name: "slow fsync", cut: true, disk: onSync("", powercut.Fault{Delay: 150 * time.Millisecond}, 2)},
-	{name: "failed fsync of the catalogue, power cut", cut: true, disk: onSync("catalogue", powercut.Fault{Err: syscall.EIO}, 10)},
-	{name: "failed fsync of the bus, power cut", cut: true, forGood: true, disk: onSync("bus", powercut.Fault{Err: syscall.EIO, Lost: true}, 10)},
-	{name: "EIO writing the catalogue, power cut", cut: true, io: true, disk: onIO(powercut.Write, "catalogue", syscall.EIO)},
-	{name: "EIO reading the catalogue, power cut", cut: true, io: true, disk: onIO(powercut.Read, "catalogue", syscall.EIO)},
-	{name: "EIO writing the bus, power cut", cut: true, io: true, disk: onIO(powercut.Write, "bus", syscall.EIO)},
+	{name: "slow fsync", cut: true, disk: onSync("", diskFault{Delay: 150 * time.Millisecond}, 2)},
+	{name: "failed fsync of the catalogue, power cut", cut: true, disk: onSync("catalogue", diskFault{Err: syscall.EIO}, 10)},
+	{name: "failed fsync of the bus, power cut", cut: true, forGood: true, disk: onSync("bus", diskFault{Err: syscall.EIO, Lost: true}, 10)},
+	{name: "EIO writing the catalogue, power cut", cut: true, io: true, disk: onIO(writeOp, "catalogue", syscall.EIO)},
+	{name: "EIO reading the catalogue, power cut", cut: true, io: true, disk: onIO(readOp, "catalogue", syscall.EIO)},
+	{name: "EIO writing the bus, power cut", cut: true, io: true, disk: onIO(writeOp, "bus", syscall.EIO)},
 	{name: "full disk, power cut", cut: true, io: true, disk: fullDisk},
 	{name: "read-only disk, power cut", cut: true, io: true, mayEnd: true, disk: readOnlyDisk},
 	{name: "clock six days ahead, and back", during: jumps(144 * time.Hour)},
@@ -139,7 +137,7 @@ func jumps(ahead ...time.Duration) func(*chaos) {
 		ahead = append(ahead, 0)
 	}
 	return func(c *chaos) {
-		clock, err := clockjump.Of(c.cmd.Process.Pid)
+		clock, err := clockOf(c.cmd.Process.Pid)
 		if err != nil {
 			c.t.Error(err)
 			return
@@ -163,35 +161,35 @@ func kindOf(path string) string {
 }
 
 // onSync lets one of so many syncs of a kind of files have a fault.
-func onSync(kind string, f powercut.Fault, oneIn int) func(*chaos, powercut.Op, string) powercut.Fault {
-	return func(c *chaos, op powercut.Op, path string) powercut.Fault {
-		if op == powercut.Sync && (kind == "" || kindOf(path) == kind) {
+func onSync(kind string, f diskFault, oneIn int) func(*chaos, diskOp, string) diskFault {
+	return func(c *chaos, op diskOp, path string) diskFault {
+		if op == syncOp && (kind == "" || kindOf(path) == kind) {
 			return c.injects(f, oneIn)
 		}
-		return powercut.Fault{}
+		return diskFault{}
 	}
 }
 
 // onIO lets one of 30 reads or writes of a kind of files fail.
-func onIO(which powercut.Op, kind string, err syscall.Errno) func(*chaos, powercut.Op, string) powercut.Fault {
-	return func(c *chaos, op powercut.Op, path string) powercut.Fault {
+func onIO(which diskOp, kind string, err syscall.Errno) func(*chaos, diskOp, string) diskFault {
+	return func(c *chaos, op diskOp, path string) diskFault {
 		if op == which && kindOf(path) == kind {
-			return c.injects(powercut.Fault{Err: err}, 30)
+			return c.injects(diskFault{Err: err}, 30)
 		}
-		return powercut.Fault{}
+		return diskFault{}
 	}
 }
 
-func fullDisk(c *chaos, op powercut.Op, _ string) powercut.Fault {
-	if op == powercut.Write || op == powercut.Create {
-		return c.injects(powercut.Fault{Err: syscall.ENOSPC}, 1)
+func fullDisk(c *chaos, op diskOp, _ string) diskFault {
+	if op == writeOp || op == createOp {
+		return c.injects(diskFault{Err: syscall.ENOSPC}, 1)
 	}
-	return powercut.Fault{}
+	return diskFault{}
 }
 
-func readOnlyDisk(c *chaos, op powercut.Op, _ string) powercut.Fault {
-	if op == powercut.Read || op == powercut.Sync {
-		return powercut.Fault{}
+func readOnlyDisk(c *chaos, op diskOp, _ string) diskFault {
+	if op == readOp || op == syncOp {
+		return diskFault{}
 	}
-	return c.injects(powercut.Fault{Err: syscall.EROFS}, 1)
+	return c.injects(diskFault{Err: syscall.EROFS}, 1)
 }

@@ -25,10 +25,8 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/index"
-	"jianguo/internal/child"
 	"jianguo/internal/datadir"
-	"jianguo/internal/powercut"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestChaos lets clients publish, revise, withdraw, decide, report, un-see and forget on
@@ -39,8 +37,8 @@ import (
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	seconds := 0
-	if os.Getenv("JIANGUO_CHAOS_SECONDS") != "" || tier.Long() {
-		seconds = tier.CountOr("JIANGUO_CHAOS_SECONDS", 1, 1, 3600)
+	if os.Getenv("JIANGUO_CHAOS_SECONDS") != "" || testbed.Long() {
+		seconds = testbed.CountOr("JIANGUO_CHAOS_SECONDS", 1, 1, 3600)
 	}
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
 	lives := map[string][]*fault{"embedded bus": embeddedFaults, "bus elsewhere": externalFaults}
@@ -74,15 +72,15 @@ func TestChaosNoticesALoss(t *testing.T) {
 			t.Parallel()
 			c := newChaos(t)
 			c.pace = min(c.pace, 20) // it has one round in which to notice
-			leftOut := &fault{name: "syncs left out", cut: true, disk: func(c *chaos, op powercut.Op, path string) powercut.Fault {
+			leftOut := &fault{name: "syncs left out", cut: true, disk: func(c *chaos, op diskOp, path string) diskFault {
 				switch {
-				case op != powercut.Sync:
+				case op != syncOp:
 				case kindOf(path) == "bus" || !keeps:
-					return c.injects(powercut.Fault{Lost: true}, 1)
+					return c.injects(diskFault{Lost: true}, 1)
 				default: // what was acknowledged waits on the bus
-					return powercut.Fault{Delay: 200 * time.Millisecond}
+					return diskFault{Delay: 200 * time.Millisecond}
 				}
-				return powercut.Fault{}
+				return diskFault{}
 			}}
 			once := true
 			c.life([]*fault{leftOut}, func() bool { defer func() { once = false }(); return once })
@@ -134,7 +132,7 @@ type counts struct {
 func newChaos(t *testing.T) *chaos {
 	t.Helper()
 	seed := rand.Uint64()
-	return &chaos{process: newProcess(t, binary(t), ""), seed: seed, pace: tier.Count(150, 2, 2), r: rand.New(rand.NewPCG(seed, 1)), dice: rand.New(rand.NewPCG(seed, 2)),
+	return &chaos{process: newProcess(t, binary(t), ""), seed: seed, pace: testbed.Count(150, 2, 2), r: rand.New(rand.NewPCG(seed, 1)), dice: rand.New(rand.NewPCG(seed, 2)),
 		base: t.TempDir(), counts: map[string]*counts{}, free: map[string]bool{}}
 }
 
@@ -151,14 +149,14 @@ func (c *chaos) count(f func(*counts)) {
 }
 
 // injects lets a fault happen to one of so many calls, and to the first one of the round.
-func (c *chaos) injects(f powercut.Fault, oneIn int) powercut.Fault {
+func (c *chaos) injects(f diskFault, oneIn int) diskFault {
 	if !c.failing.Load() {
-		return powercut.Fault{}
+		return diskFault{}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fault.hits > 0 && c.dice.IntN(oneIn) > 0 {
-		return powercut.Fault{}
+		return diskFault{}
 	}
 	c.fault.hits++
 	c.counts[c.fault.name].injected++
@@ -202,7 +200,7 @@ func (c *chaos) life(faults []*fault, goOn func() bool) {
 			fmt.Printf("%s %s: %.1fs\n", time.Now().Format(time.TimeOnly), c.fault.name, time.Since(start).Seconds())
 		}
 	}
-	c.launch = child.Start
+	c.launch = testbed.Start
 	c.start()
 	c.checkAll()
 	c.stop()
@@ -222,7 +220,7 @@ func (c *chaos) round() {
 	if f.cut {
 		cut = c.onDisk()
 	} else {
-		c.launch = child.Start
+		c.launch = testbed.Start
 	}
 	if f.early != nil {
 		f.early(c)
@@ -268,13 +266,13 @@ func (c *chaos) round() {
 func (c *chaos) onDisk() (cut func()) {
 	before := c.data
 	kept := filepath.Join(filepath.Dir(before), fmt.Sprint("after-", rand.Uint64()))
-	disk, err := powercut.New(c.data, kept)
+	disk, err := newDisk(c.data, kept)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	if f := c.fault; f.disk != nil {
 		disk.IO = f.io
-		disk.Fault = func(op powercut.Op, path string) powercut.Fault { return f.disk(c, op, path) }
+		disk.Fault = func(op diskOp, path string) diskFault { return f.disk(c, op, path) }
 	}
 	stop := func() {}
 	c.launch = func(cmd *exec.Cmd) (err error) {

@@ -16,7 +16,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // fill starts the service, publishes n items, waits for a snapshot and ends the service
@@ -87,7 +87,7 @@ func TestDamagedSnapshot(t *testing.T) {
 			}
 		},
 	}
-	for range tier.Count(6, 12, 300) {
+	for range testbed.Count(6, 12, 300) {
 		at, bit := r.IntN(len(whole)), r.IntN(8)
 		changes[fmt.Sprintf("bit %d of byte %d", bit, at)] = func(dir string) {
 			b := append([]byte(nil), whole...)
@@ -112,7 +112,7 @@ func TestCutLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range tier.Count(4, 8, 200) {
+	for range testbed.Count(4, 8, 200) {
 		at := r.IntN(len(log))
 		out, err := k.verify(func(dir string) {
 			if err := os.Truncate(filepath.Join(dir, index.FileName+"-wal"), int64(at)); err != nil {

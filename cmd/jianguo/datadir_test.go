@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/internal/child"
 	"jianguo/internal/datadir"
+	"jianguo/internal/testbed"
 )
 
 // fails runs a command that must fail at once with a sentence.
@@ -111,7 +111,7 @@ func TestBackupInterrupted(t *testing.T) {
 		cmd := exec.Command(s.binary, "backup", "--data", s.data, to)
 		out := new(lockedBuffer)
 		cmd.Stderr = out
-		if err := child.Start(cmd); err != nil {
+		if err := testbed.Start(cmd); err != nil {
 			t.Fatal(err)
 		}
 		s.eventually("half a backup", func() bool {

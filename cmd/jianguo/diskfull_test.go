@@ -22,7 +22,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestDiskFull fills the disk under the real service, completely or so that the service
@@ -55,7 +55,7 @@ func diskFull(t *testing.T, disk string, leave int64) {
 		}
 	}
 	release := fill(t, disk, leave)
-	for i, refused := 0, 0; refused < tier.Count(3, 6, 60); i++ {
+	for i, refused := 0, 0; refused < testbed.Count(3, 6, 60); i++ {
 		if err := submit(fmt.Sprint("meanwhile-", i), 500*time.Millisecond); err != nil {
 			refused++
 		}

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestFileSizeLimit: writes of the catalogue, the snapshot, the users' states or the bus
@@ -66,7 +66,7 @@ func fileSizeLimit(t *testing.T, exe string, limit uint64) {
 		t.Fatal(err)
 	}
 	refused := 0
-	for n := 20; n < 600 && refused < tier.Count(1, 2, 8); n++ {
+	for n := 20; n < 600 && refused < testbed.Count(1, 2, 8); n++ {
 		if !publish(n) {
 			refused++
 		}

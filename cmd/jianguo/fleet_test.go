@@ -20,7 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // fleet is a cluster, a Redis Cluster with users' histories, and two services with a catalogue each. The first
@@ -130,7 +130,7 @@ func pause(p *process) {
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t)
-	until := time.Now().Add(time.Duration(tier.CountOr("JIANGUO_FLEET_SECONDS", 1, 60, 600)) * time.Second)
+	until := time.Now().Add(time.Duration(testbed.CountOr("JIANGUO_FLEET_SECONDS", 1, 60, 600)) * time.Second)
 	for i := 0; i == 0 || time.Now().Before(until); i++ {
 		for _, o := range outages {
 			f.load.pause()
@@ -138,7 +138,7 @@ func TestFleet(t *testing.T) {
 			items, reports := f.load.count()
 			f.services[1].eventually("work goes on after: "+o.part+" "+o.what, func() bool {
 				moreItems, moreReports := f.load.count()
-				return moreItems >= items+tier.Count(8, 20, 20) && moreReports >= reports+tier.Count(2, 5, 5)
+				return moreItems >= items+testbed.Count(8, 20, 20) && moreReports >= reports+testbed.Count(2, 5, 5)
 			})
 			item, report := f.load.pause()
 			o.pauses, o.reports = append(o.pauses, item), append(o.reports, report)
@@ -292,7 +292,7 @@ type load struct {
 
 func startLoad(services []*process, item func(n int) []byte) *load {
 	l := &load{services: services, last: [2]time.Time{time.Now(), time.Now()}, item: item, client: http.Client{Timeout: time.Second}, done: make(chan struct{}), seenBy: map[string][]string{}}
-	pause := time.Duration(tier.Count(250, 10, 0)) * time.Millisecond // between two of a client
+	pause := time.Duration(testbed.Count(250, 10, 0)) * time.Millisecond // between two of a client
 	if os.Getenv("JIANGUO_FLEET_SECONDS") != "" {
 		pause = 0
 	}

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jianguo/bus"
-	"jianguo/internal/child"
+	"jianguo/internal/testbed"
 )
 
 // flood opens connections from an address of this machine and sends the same on each. The
@@ -106,7 +106,7 @@ func TestManyConnections(t *testing.T) {
 	s.launch = func(cmd *exec.Cmd) error {
 		cmd.Args = append([]string{"sh", "-c", `ulimit -Sn 128 && ulimit -Hn 512 && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 		cmd.Path = "/bin/sh"
-		return child.Start(cmd)
+		return testbed.Start(cmd)
 	}
 	s.start()
 	s.ready()

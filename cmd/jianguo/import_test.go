@@ -21,8 +21,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"jianguo/exposure/importer"
-	"jianguo/internal/child"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // startRedis starts a redis-server and returns its address.
@@ -39,7 +38,7 @@ func startRedis(t *testing.T, args ...string) string {
 			continue
 		}
 		cmd := exec.Command("redis-server", append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--dir", t.TempDir()}, args...)...)
-		if err := child.Start(cmd); err != nil {
+		if err := testbed.Start(cmd); err != nil {
 			t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 		}
 		exited := make(chan struct{})
@@ -219,7 +218,7 @@ func TestKillImport(t *testing.T) {
 	addr := startRedis(t)
 	c := redisClient(t, addr)
 	h := history{}
-	users := tier.Count(100, 300, 3000)
+	users := testbed.Count(100, 300, 3000)
 	for i := range users {
 		h.store(t, c, "seconds", fmt.Sprint("u", i), 1+i%40)
 	}
@@ -232,7 +231,7 @@ func TestKillImport(t *testing.T) {
 			t.Fatal("it does not finish")
 		}
 		cmd := exec.Command(s.binary, append(append([]string{"exposure", "import"}, args...), "--rate", "10000")...)
-		if err := child.Start(cmd); err != nil {
+		if err := testbed.Start(cmd); err != nil {
 			t.Fatal(err)
 		}
 		life := time.Duration(100+random.IntN(200*(1+kills*kills/4))) * time.Millisecond // longer and longer: a busy machine needs time to begin

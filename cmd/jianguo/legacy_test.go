@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // metric is the value of a counter, with its labels, 0 if there is none.
@@ -48,7 +48,7 @@ func TestLegacy(t *testing.T) {
 	addr := startRedis(t)
 	c := redisClient(t, addr)
 	h := history{}
-	users := tier.Count(40, 200, 1000)
+	users := testbed.Count(40, 200, 1000)
 	for i := range users {
 		h.store(t, c, []string{"seconds", "milliseconds", "set", "list"}[i%4], fmt.Sprint("u", i), 1+i*7%900)
 	}

@@ -25,10 +25,9 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/redis"
 	states "jianguo/exposure/state"
-	"jianguo/internal/child"
 	"jianguo/internal/datadir"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // records are users' histories, by the names of their keys in Redis: the fields of each but its version.
@@ -225,7 +224,7 @@ func killedWhen(t *testing.T, moment func() bool, binary string, args ...string)
 	t.Helper()
 	cmd, out := exec.Command(binary, args...), new(lockedBuffer)
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := child.Start(cmd); err != nil {
+	if err := testbed.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -276,7 +275,7 @@ func TestMigrateKilled(t *testing.T) {
 
 	model := inFile(t, dir)
 	first, clock, inTheMiddle := model, "", 0
-	for i := range tier.Count(3, 6, 60) {
+	for i := range testbed.Count(3, 6, 60) {
 		keys := func() int {
 			n, err := c.Do(t.Context(), c.B().Dbsize().Build()).AsInt64()
 			if err != nil {
@@ -358,7 +357,7 @@ func TestMigrateKilled(t *testing.T) {
 	beginPartitions(t, addr)
 	command = append(command, "--export")
 	inTheMiddle = 0
-	for range tier.Count(3, 6, 60) {
+	for range testbed.Count(3, 6, 60) {
 		begun := func() bool {
 			_, err := os.Stat(filepath.Join(dir, datadir.Exposures+".exported"))
 			return err == nil

@@ -18,10 +18,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/ingest"
-	"jianguo/internal/built"
-	"jianguo/internal/child"
 	"jianguo/internal/datadir"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // patience bounds every wait. It is far above what a slow machine needs.
@@ -46,10 +44,10 @@ func binary(t *testing.T) string {
 // slower under the detector.
 func plainBinary(t *testing.T) string {
 	t.Helper()
-	if !tier.Race {
+	if !testbed.Race {
 		return binary(t)
 	}
-	return filepath.Join(built.Dir(t), "jianguo")
+	return filepath.Join(testbed.Programs(t), "jianguo")
 }
 
 // lockedBuffer takes the output of a process while it runs.
@@ -85,7 +83,7 @@ type process struct {
 }
 
 func newProcess(t *testing.T, binary, data string, args ...string) *process {
-	return &process{t: t, binary: binary, data: data, args: args, launch: child.Start}
+	return &process{t: t, binary: binary, data: data, args: args, launch: testbed.Start}
 }
 
 // serve starts the binary on a directory and waits until it can be reached.

@@ -15,7 +15,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestReindexDiskFull: a reindex refuses to start if the disk has too little space. One
@@ -107,7 +107,7 @@ func TestKillReindex(t *testing.T) {
 	t.Parallel()
 	_, r := newKilled(t)
 	a, whole := newArchive(t, plainBinary(t)), newArchive(t, plainBinary(t))
-	articles := tier.Count(100, 300, 600)
+	articles := testbed.Count(100, 300, 600)
 	a.bulletins(articles)
 	whole.bulletins(articles)
 	before := a.history()
@@ -117,7 +117,7 @@ func TestKillReindex(t *testing.T) {
 	whole.run("reindex")
 	alone := time.Since(start)
 	killed, finished := 0, 0
-	for rounds := tier.CountOr("JIANGUO_KILLS", 2, 6, 300); killed < rounds; {
+	for rounds := testbed.CountOr("JIANGUO_KILLS", 2, 6, 300); killed < rounds; {
 		if killed+finished > 20*rounds {
 			t.Fatalf("%d killed, %d finished before they could be", killed, finished)
 		}

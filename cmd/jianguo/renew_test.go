@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // dictionary is a file of words that changes between two recipes.
@@ -124,7 +124,7 @@ func TestKillReindexUnderService(t *testing.T) {
 	a.bulletins(300)
 	var acked []int
 	alone, unfinished := time.Duration(0), 0
-	for round := range 1 + tier.Count(1, 4, 12) {
+	for round := range 1 + testbed.Count(1, 4, 12) {
 		k.start()
 		k.ready()
 		words.set(fmt.Sprintf("街道与 %d n\n%s", 100+round, map[int]string{1: sampleWords}[round%2]))

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"jianguo/internal/child"
+	"jianguo/internal/testbed"
 )
 
 // ownMountsEnv marks a test process with mounts of its own.
@@ -44,7 +44,7 @@ func withOwnMounts(t *testing.T, f func(t *testing.T)) {
 	}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err = child.Start(cmd); err == nil {
+	if err = testbed.Start(cmd); err == nil {
 		err = cmd.Wait()
 	}
 	out := said.Bytes()

@@ -1,3 +1,3 @@
 package importer_test
 
-import _ "jianguo/internal/memdir"
+import _ "jianguo/internal/testbed"

@@ -11,7 +11,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/index/verdict"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestReplayIsTheFeed: a replay gives the verdicts of feeding the articles from one on to a
@@ -21,8 +21,8 @@ func TestReplayIsTheFeed(t *testing.T) {
 	copies := index.DefaultPolicy().At(verdict.Copies)
 	copies.Limits.News, copies.Limits.Little = 4, 0
 	changed := 0
-	seeds := tier.Count(4, 20, 200)
-	if tier.Race { // nothing runs at the same time
+	seeds := testbed.Count(4, 20, 200)
+	if testbed.Race { // nothing runs at the same time
 		seeds = 1
 	}
 	for seed := range uint64(seeds) {

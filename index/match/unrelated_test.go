@@ -12,7 +12,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/index/match"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestOutlinesChangeNoVerdict: an exemplar that is unrelated by its outline is also
@@ -23,7 +23,7 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 	skipped, related, copies := 0, 0, 0
 	for seed := range uint64(6) {
 		o := &outlinesTest{T: t, press: &indextest.Press{Rand: rand.New(rand.NewPCG(seed, 3))}, with: openOutlines(t, seed), without: openOutlines(t, seed)}
-		for i := range tier.Count(200, 300, 300) {
+		for i := range testbed.Count(200, 300, 300) {
 			m := o.press.Mutation(uint64(i + 1))
 			o.add(m)
 			if m.Article != nil {

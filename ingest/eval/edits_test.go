@@ -14,7 +14,7 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // edit is a change that copies undergo.
@@ -53,8 +53,8 @@ func TestEdits(t *testing.T) {
 			originals = append(originals, it)
 		}
 	}
-	each := tier.Count(15, 40, 40)
-	if tier.Race { // nothing is new to the detector
+	each := testbed.Count(15, 40, 40)
+	if testbed.Race { // nothing is new to the detector
 		each = 3
 	}
 	// In the sample's short articles, a fifth is a sentence or two.

@@ -11,7 +11,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 	"jianguo/simhash"
 )
 
@@ -54,7 +54,7 @@ func scan(b *Bench, distance int) []int {
 // find all within a distance of 0 to 3.
 func TestScanEqualsIndex(t *testing.T) {
 	items, _ := sample(t)
-	for _, d := range tier.Sequential([]int{0, 1, 2, 3}) {
+	for _, d := range testbed.Sequential([]int{0, 1, 2, 3}) {
 		b := bench(t, items, func(p *index.Policy) { p.Rules, p.Distance = index.RulesHamming, d })
 		rejected := 0
 		for i, of := range scan(b, d) {

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"testing"
 
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // TestCorpusLikeGSE cuts articles of the real corpus as gse does, word for word, and counts those that gse cuts
-// otherwise as a whole: every fourth article, and all of them in the long tier.
+// otherwise as a whole: every fourth article, and all of them in the long testbed.
 func TestCorpusLikeGSE(t *testing.T) {
 	dir := os.Getenv("JIANGUO_CORPUS")
 	if dir == "" {
@@ -63,7 +63,7 @@ func readBodies(t *testing.T, path string, to chan<- string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	every, n := tier.Count(8, 4, 1), 0
+	every, n := testbed.Count(8, 4, 1), 0
 	for d := json.NewDecoder(bufio.NewReader(z)); d.More(); n++ {
 		var a struct{ Body string }
 		if err := d.Decode(&a); err != nil {

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/data"
-	"jianguo/internal/tier"
+	"jianguo/internal/testbed"
 )
 
 // reference is gse with the dictionary that the table was made from.
@@ -260,7 +260,7 @@ func userWords(r *rand.Rand, n int) string {
 
 // A user's dictionary has the effect that it has where gse loads it first.
 func TestUserWordsLikeGSE(t *testing.T) {
-	for seed := range tier.Count(1, 2, 10) {
+	for seed := range testbed.Count(1, 2, 10) {
 		list := userWords(rand.New(rand.NewPCG(uint64(seed), 1)), 3000)
 		g, d := newReference(list), load()
 		if _, err := d.AddWords(list, func(s string) string { return s }); err != nil {

@@ -1,4 +1,4 @@
-package powercut
+package main
 
 import (
 	"errors"
@@ -10,17 +10,46 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Disk is a directory, and what would be left of it.
-type Disk struct {
+// diskOp is what a system call does to a file.
+type diskOp int
+
+const (
+	syncOp   diskOp = iota
+	readOp          // pread
+	writeOp         // pwrite, or a change of the size
+	openOp          // for writing
+	createOp        // open for writing, and create if missing
+	changeOp        // rename or remove
+)
+
+// diskFault is what becomes of a call. The zero value lets it happen.
+type diskFault struct {
+	Err   syscall.Errno // 0: it succeeds; of a sync that fails nothing is kept this time
+	Delay time.Duration // before it happens
+	// Lost: from this sync on nothing of the file is kept, though syncs succeed. After an
+	// error that is what disks do: the system considers pages written that the disk
+	// refused once, so they are lost unless the program writes them again. Without an
+	// error it is a sync that was left out.
+	Lost bool
+}
+
+// losingDisk is a directory, and what a disk keeps of it when the power goes: each file as it was when last synced, and
+// nothing written since. It runs a command under a seccomp filter that reports every fsync, rename and removal before
+// it happens, so that tests run the real binary, with all of its libraries.
+//
+// Names are taken to be durable at once, contents never are. What is written to a file that was opened with O_SYNC is
+// durable as it is written.
+type losingDisk struct {
 	// Fault, if not nil, decides what becomes of each call about a file of the disk.
-	Fault func(Op, string) Fault
-	// IO, if set when a command is started, makes Fault decide about Read and Write, too.
+	Fault func(diskOp, string) diskFault
+	// IO, if set when a command is started, makes Fault decide about readOp and writeOp, too.
 	// Each of these calls takes longer then.
 	IO         bool
 	live, kept string
@@ -30,18 +59,18 @@ type Disk struct {
 	syncs      int             // mu
 }
 
-// New returns a disk with the directory live, whose present contents count as
+// newDisk returns a disk with the directory live, whose present contents count as
 // durable. What a power cut would leave is written to kept, which New creates.
-func New(live, kept string) (*Disk, error) {
+func newDisk(live, kept string) (*losingDisk, error) {
 	if err := os.CopyFS(kept, os.DirFS(live)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	return &Disk{live: live, kept: kept, synced: map[string]bool{}, lost: map[string]bool{}}, nil
+	return &losingDisk{live: live, kept: kept, synced: map[string]bool{}, lost: map[string]bool{}}, nil
 }
 
 // Cut completes the kept directory after the command was killed and has ended, and
 // returns the number of syncs.
-func (d *Disk) Cut() (syncs int) {
+func (d *losingDisk) Cut() (syncs int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for path := range d.synced {
@@ -51,7 +80,7 @@ func (d *Disk) Cut() (syncs int) {
 }
 
 // inside is a path's place in the kept directory.
-func (d *Disk) inside(path string) (string, bool) {
+func (d *losingDisk) inside(path string) (string, bool) {
 	rel, err := filepath.Rel(d.live, path)
 	if err != nil || strings.HasPrefix(rel, "..") {
 		return "", false
@@ -59,7 +88,7 @@ func (d *Disk) inside(path string) (string, bool) {
 	return filepath.Join(d.kept, rel), true
 }
 
-func (d *Disk) keep(path string) {
+func (d *losingDisk) keep(path string) {
 	to, ok := d.inside(path)
 	if !ok {
 		return
@@ -83,7 +112,7 @@ func (d *Disk) keep(path string) {
 }
 
 // watchedCalls are the system calls that the filter reports.
-func (d *Disk) watchedCalls() []uint32 {
+func (d *losingDisk) watchedCalls() []uint32 {
 	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_OPENAT, unix.SYS_RENAME, unix.SYS_RENAMEAT,
 		unix.SYS_RENAMEAT2, unix.SYS_UNLINK, unix.SYS_UNLINKAT}
 	if d.IO {
@@ -115,7 +144,7 @@ const (
 )
 
 // watch receives each watched call before it happens, and lets it happen or fail.
-func (d *Disk) watch(listener int, quit <-chan struct{}) {
+func (d *losingDisk) watch(listener int, quit <-chan struct{}) {
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		unix.Poll(fds, 20)
@@ -146,7 +175,7 @@ func (d *Disk) watch(listener int, quit <-chan struct{}) {
 }
 
 // answer lets a call happen or fail.
-func (d *Disk) answer(listener int, n *notification, f Fault) {
+func (d *losingDisk) answer(listener int, n *notification, f diskFault) {
 	r := response{id: n.id}
 	if f.Err != 0 {
 		r.err = -int32(f.Err)
@@ -160,40 +189,40 @@ func (d *Disk) answer(listener int, n *notification, f Fault) {
 }
 
 // fault asks Fault about a call.
-func (d *Disk) fault(n *notification) Fault {
+func (d *losingDisk) fault(n *notification) diskFault {
 	if d.Fault == nil {
-		return Fault{}
+		return diskFault{}
 	}
-	var op Op
+	var op diskOp
 	var path string
 	switch n.nr {
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
-		op, path = Sync, d.file(n)
+		op, path = syncOp, d.file(n)
 	case unix.SYS_PREAD64:
-		op, path = Read, d.file(n)
+		op, path = readOp, d.file(n)
 	case unix.SYS_PWRITE64, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE:
-		op, path = Write, d.file(n)
+		op, path = writeOp, d.file(n)
 	case unix.SYS_OPENAT:
 		if n.args[2]&(unix.O_WRONLY|unix.O_RDWR|unix.O_CREAT) == 0 {
-			return Fault{}
+			return diskFault{}
 		}
-		if op = Open; n.args[2]&unix.O_CREAT != 0 {
-			op = Create
+		if op = openOp; n.args[2]&unix.O_CREAT != 0 {
+			op = createOp
 		}
 		path = readString(n.pid, n.args[1])
 	case unix.SYS_RENAME, unix.SYS_UNLINK:
-		op, path = Change, readString(n.pid, n.args[0])
+		op, path = changeOp, readString(n.pid, n.args[0])
 	default:
-		op, path = Change, readString(n.pid, n.args[1])
+		op, path = changeOp, readString(n.pid, n.args[1])
 	}
 	if _, ok := d.inside(path); !ok || path == "" {
-		return Fault{}
+		return diskFault{}
 	}
 	return d.Fault(op, path)
 }
 
 // before applies a call to what is kept, before it happens.
-func (d *Disk) before(n *notification, f Fault) {
+func (d *losingDisk) before(n *notification, f diskFault) {
 	switch n.nr {
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
 		path := d.file(n)
@@ -225,7 +254,7 @@ func (d *Disk) before(n *notification, f Fault) {
 }
 
 // file is the path of the file that a call is about, its first argument.
-func (d *Disk) file(n *notification) string {
+func (d *losingDisk) file(n *notification) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0]))
 	if err != nil {
 		return ""
@@ -235,7 +264,7 @@ func (d *Disk) file(n *notification) string {
 
 // rename moves what was kept; contents that were never synced are gone, and only the
 // new name remains.
-func (d *Disk) rename(from, to string) {
+func (d *losingDisk) rename(from, to string) {
 	f, ok1 := d.inside(from)
 	k, ok2 := d.inside(to)
 	if !ok1 || !ok2 {
@@ -254,7 +283,7 @@ func (d *Disk) rename(from, to string) {
 	}
 }
 
-func (d *Disk) remove(path string) {
+func (d *losingDisk) remove(path string) {
 	if k, ok := d.inside(path); ok {
 		delete(d.synced, path)
 		delete(d.lost, path)
@@ -279,7 +308,7 @@ func readString(pid uint32, addr uint64) string {
 // a listener, and serves it. A filter belongs to a thread and is inherited, so it is put
 // on a thread that forks and is then thrown away; what that thread itself opens meanwhile
 // is answered like the rest. stop is called when the command has ended.
-func (d *Disk) Start(cmd *exec.Cmd) (stop func(), err error) {
+func (d *losingDisk) Start(cmd *exec.Cmd) (stop func(), err error) {
 	prog := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}}
 	calls := d.watchedCalls()
 	for i, nr := range calls {

@@ -1,13 +1,9 @@
-// Package clockjump shows tests what a running process does when its clock jumps. It
-// patches clock_gettime in the vDSO of the process, which is a copy of its own, so that
-// the real-time clock is ahead or behind by a chosen time. The monotonic clock goes on.
-// A preloaded library would not do: the Go runtime calls the vDSO, not libc.
-package clockjump
+package main
 
 import (
 	"bytes"
 	"debug/elf"
-	"encoding/binary"
+	encoding "encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -18,14 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Clock is the real-time clock of a process.
-type Clock struct {
+// processClock is the real-time clock of a running process, whose clock_gettime in the vDSO is patched: that is a copy
+// of its own. The monotonic clock goes on. A preloaded library would not do: the Go runtime calls the vDSO, not libc.
+type processClock struct {
 	pid    int
 	offset int64 // where the patch reads how many seconds the clock is ahead
 }
 
-// Of takes over the clock of a process. It stops the process for a moment.
-func Of(pid int) (*Clock, error) {
+// clockOf takes over the clock of a process. It stops the process for a moment.
+func clockOf(pid int) (*processClock, error) {
 	from, to, err := vdso(pid)
 	if err != nil {
 		return nil, err
@@ -67,7 +64,7 @@ func Of(pid int) (*Clock, error) {
 	if entry == 0 || len(bytes.Trim(image[place:], "\x00")) > 0 {
 		return nil, errors.New("this vDSO has no clock_gettime, or no space for a patch")
 	}
-	jump := binary.LittleEndian.AppendUint32([]byte{0xe9}, uint32(place-entry-5))
+	jump := encoding.LittleEndian.AppendUint32([]byte{0xe9}, uint32(place-entry-5))
 	resume, err := stopOutside(pid, from, to)
 	if err != nil {
 		return nil, err
@@ -79,18 +76,18 @@ func Of(pid int) (*Clock, error) {
 	if _, err := mem.WriteAt(jump, from+entry); err != nil {
 		return nil, err
 	}
-	return &Clock{pid: pid, offset: from + place + int64(len(code)) - 8}, nil
+	return &processClock{pid: pid, offset: from + place + int64(len(code)) - 8}, nil
 }
 
 // Ahead sets the clock so far ahead of the true time, in whole seconds. A negative time
 // sets it back.
-func (c *Clock) Ahead(d time.Duration) error {
+func (c *processClock) Ahead(d time.Duration) error {
 	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", c.pid), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer mem.Close()
-	_, err = mem.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(int64(d/time.Second))), c.offset)
+	_, err = mem.WriteAt(encoding.LittleEndian.AppendUint64(nil, uint64(int64(d/time.Second))), c.offset)
 	return err
 }
 

@@ -1,5 +1,4 @@
-// Package built builds commands of the module for tests that start them.
-package built
+package testbed
 
 import (
 	"fmt"
@@ -12,10 +11,10 @@ import (
 	"testing"
 )
 
-// Dir builds the programs of cmd, which start each other, and returns the folder that
+// Programs builds the programs of cmd, which start each other, and returns the folder that
 // holds them. All test processes share it: the Go tool links what has changed. A test
 // process asks the Go tool once.
-func Dir(t testing.TB) string {
+func Programs(t testing.TB) string {
 	t.Helper()
 	dir, err := build()
 	if err != nil {

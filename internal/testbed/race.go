@@ -1,6 +1,6 @@
 //go:build race
 
-package tier
+package testbed
 
 // Race reports whether the race detector is on.
 const Race = true

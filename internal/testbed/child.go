@@ -1,5 +1,4 @@
-// Package child starts processes for tests that must not outlive the test process.
-package child
+package testbed
 
 import (
 	"os/exec"
@@ -10,7 +9,7 @@ import (
 
 // starts are commands to start, on a thread that never ends: the kernel kills a child with
 // Pdeathsig at the end of the thread that started it, and Go ends the thread of a goroutine that
-// ends while locked to it, as one of internal/powercut does. Any goroutine may have run there before.
+// ends while locked to it, as one of a disk that loses does. Any goroutine may have run there before.
 var starts = sync.OnceValue(func() chan<- func() {
 	queue := make(chan func())
 	go func() {

@@ -1,3 +1,0 @@
-package console_test
-
-import _ "jianguo/internal/memdir"

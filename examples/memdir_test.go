@@ -1,3 +1,0 @@
-package examples
-
-import _ "jianguo/internal/memdir"

@@ -1,3 +1,0 @@
-package exposure
-
-import _ "jianguo/internal/memdir"

@@ -1,3 +1,0 @@
-package index
-
-import _ "jianguo/internal/memdir"

@@ -1,3 +1,0 @@
-package ingest
-
-import _ "jianguo/internal/memdir"
