@@ -98,7 +98,7 @@ func (f *fleet) adoptSecret(ctx context.Context) error {
 func (f *fleet) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		look, cancel := context.WithTimeout(ctx, redisWait)
-		now, err := f.Redis.Masters(look)
+		now, err := redis.Masters(look, f.Redis.Client)
 		cancel()
 		f.trouble.Set(err)
 		if redis.Changed(f.masters, now) {

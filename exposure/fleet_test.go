@@ -141,7 +141,7 @@ func (f *fleetTest) same(users []string) {
 
 // verify verifies what is in Redis, at once if services are at work.
 func (f *fleetTest) verify() (rep state.Report) {
-	rep, wrong, err := redis.Verify(f.t.Context(), f.two[0].fleet.Redis, func(_, _ int64) {})
+	rep, wrong, err := redis.Verify(f.t.Context(), f.two[0].fleet.Redis, func(int64) {})
 	if err := errors.Join(append(wrong, err)...); err != nil {
 		f.t.Error(err)
 	}

@@ -37,7 +37,7 @@ type owned struct {
 	found   redis.Version // in Redis
 	version redis.Version
 	changed bool
-	bad     []byte // a head that could not be read
+	anew    bool // its head could not be read
 }
 
 // keep is own, and notes for Trouble why it has failed until it applies events again.
@@ -210,8 +210,8 @@ func (o *owner) read(ctx context.Context, keys []redis.Key) error {
 		st, err := state.DecodeHead(records[i].Head, addr)
 		if err != nil {
 			o.metrics.corrupt.Inc()
-			o.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
-			u.bad = records[i].Head
+			o.cfg.Logger.Error("exposure: unreadable state removed; the user starts empty", "err", err)
+			u.anew = true
 			continue
 		}
 		u.st = st
@@ -322,7 +322,7 @@ func (o *owner) write(ctx context.Context) error {
 // imageOf is what Redis is to hold of a user.
 func (o *owner) imageOf(addr string, u *owned) redis.Write {
 	snap := u.st.Snapshot(addr, o.nextShard)
-	w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Bad: u.bad,
+	w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Anew: u.anew,
 		TTL:    eventlog.ErasureDelay + 2*time.Hour,
 		Record: redis.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
 	for _, sh := range snap.Shards {

@@ -96,6 +96,7 @@ type legacyFlags struct {
 	LegacyRedis   string        `help:"${legacy_redis}" placeholder:"URL"`
 	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}"`
 	LegacyTimeout time.Duration `help:"How long a filter waits for it." default:"5ms"`
+	LegacyAll     bool          `help:"Import all of its users in the background, not only those asked about."`
 	Shadow        bool          `help:"Let the old store alone answer filters, and count the differences."`
 }
 

@@ -3,15 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +17,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"jianguo/exposure/importer"
 	"jianguo/internal/testbed"
 )
 
@@ -141,59 +137,49 @@ func (h history) check(s *process) {
 	}
 }
 
-// runImport runs the command and returns its summary.
-func runImport(s *process, args ...string) (importer.Summary, error) {
-	cmd := exec.Command(s.binary, append([]string{"exposure", "import", "--data", s.data, "--json"}, args...)...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	err := cmd.Run()
-	var sum importer.Summary
-	if jerr := json.Unmarshal(out.Bytes(), &sum); err == nil {
-		err = jerr
-	}
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, said.String())
-	}
-	return sum, err
-}
-
-// TestImportRedis imports every type from a Redis Cluster of three, while users who are
-// imported see more, and finds all of it in the filter. The old store is left as it was.
-func TestImportRedis(t *testing.T) {
+// TestImportAll imports all users of every type from a Redis Cluster of three, while users who are imported see more,
+// and through kills, and finds all of it in the filter without the old store, which remains as it was.
+func TestImportAll(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	args := []string{"--nats-listen", "127.0.0.1:0"}
+	s := serve(t, plainBinary(t), t.TempDir(), args...)
 	s.ready()
 	h := history{}
 	nodes, c := startRedisCluster(s)
 	for i, kind := range []string{"seconds", "milliseconds", "set", "list"} {
-		for j := range 20 {
-			h.store(t, c, kind, fmt.Sprint("user-", i, "-", j), 1+j*20)
+		for j := range testbed.Count(20, 50, 500) {
+			h.store(t, c, kind, fmt.Sprint("user-", i, "-", j), 1+j*20%400)
 		}
 	}
 	for user := range h { // seen since the service is there
 		s.ask("/exposures", fmt.Sprintf(`{"user":%q,"kind":"seen","items":["live"]}`, user), nil)
 		h[user] = append(h[user], "live")
 	}
+	redisDo(t, c, "HSET", "seen:{hash}", "a", "b")
 	before := digests(t, c)
-	sum, err := runImport(s, "--redis", "redis://"+nodes[1], "--key", "seen:{{user}}")
-	want := 4 * (20 + 20*190)
-	if err != nil || sum.Users != 80 || int(sum.Held) != want || int(sum.Imported) != want || sum.Forgotten+sum.Refused != 0 || int(sum.Untimed) != want/2 {
-		t.Fatalf("%+v %v, want %d exposures", sum, err, want)
+	s.stop()
+	legacy := append(args, "--legacy-redis", "redis://"+nodes[1], "--legacy-key", "seen:{{user}}", "--legacy-all")
+	s = serve(t, s.binary, s.data, legacy...)
+	for i := range testbed.Count(3, 5, 20) {
+		s.ready()
+		time.Sleep(time.Duration(50+rand.IntN(200*(1+i))) * time.Millisecond)
+		s.kill()
+		s.start()
 	}
-	h.check(s)
+	s.ready()
+	s.eventually("all are imported", func() bool {
+		return strings.Contains(s.log.String(), "all users of the old store are imported")
+	})
+	if !strings.Contains(s.log.String(), `\"seen:{hash}\": it is neither zset, set nor list`) {
+		t.Error("the key of another type is not in the log")
+	}
 	if after := digests(t, c); after != before {
 		t.Errorf("the old store changed: %s, was %s", after, before)
 	}
-	redisDo(t, c, "HSET", "seen:{hash}", "a", "b")
-	if _, err := runImport(s, "--redis", "redis://"+nodes[1], "--key", "seen:{{user}}"); err == nil || !strings.Contains(err.Error(), `key "seen:{hash}" is a hash: only zset, set and list`) {
-		t.Errorf("a hash: %v", err)
-	}
-	if _, err := runImport(s, "--redis", "redis://127.0.0.1:1", "--key", "seen:{user}"); err == nil || !strings.Contains(err.Error(), "redis: ") {
-		t.Errorf("no redis: %v", err)
-	}
-	if _, err := runImport(s, "--redis", "redis://"+nodes[1], "--key", "seen:"); err == nil || !strings.Contains(err.Error(), "must have {user} once") {
-		t.Errorf("no user in the key: %v", err)
-	}
+	s.stop()
+	s = serve(t, s.binary, s.data, args...)
+	s.ready()
+	h.check(s)
 }
 
 // digests are the digests of all nodes' data.
@@ -209,45 +195,4 @@ func digests(t *testing.T, c rueidis.Client) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, "\n")
-}
-
-// TestKillImport kills an import again and again, continues it each time, and finds all of it
-// in the filter.
-func TestKillImport(t *testing.T) {
-	t.Parallel()
-	addr := startRedis(t)
-	c := redisClient(t, addr)
-	h := history{}
-	users := testbed.Count(100, 300, 3000)
-	for i := range users {
-		h.store(t, c, "seconds", fmt.Sprint("u", i), 1+i%40)
-	}
-	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
-	s.ready()
-	args := []string{"--data", s.data, "--redis", "redis://" + addr, "--key", "seen:{{user}}", "--json", "--resume", filepath.Join(t.TempDir(), "position")}
-	random, kills, finished := rand.New(rand.NewPCG(1, 2)), 0, false
-	for deadline := time.Now().Add(patience); !finished; {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not finish")
-		}
-		cmd := exec.Command(s.binary, append(append([]string{"exposure", "import"}, args...), "--rate", "10000")...)
-		if err := testbed.Start(cmd); err != nil {
-			t.Fatal(err)
-		}
-		life := time.Duration(100+random.IntN(200*(1+kills*kills/4))) * time.Millisecond // longer and longer: a busy machine needs time to begin
-		timer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
-		err := cmd.Wait()
-		timer.Stop()
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-			finished = true
-		case errors.As(err, &exit) && exit.ExitCode() == -1:
-			kills++
-		default:
-			t.Fatal(err)
-		}
-	}
-	t.Logf("%d kills", kills)
-	h.check(s)
 }

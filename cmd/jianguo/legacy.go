@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"jianguo/exposure"
@@ -14,8 +13,8 @@ import (
 // open connects to the store that the platform had before; nil: there is none.
 func (f *legacyFlags) open(co *streams) (*importer.Old, error) {
 	if f.LegacyRedis == "" {
-		if f.Shadow {
-			return nil, errors.New("--shadow: it compares with an old store; name it by --legacy-redis")
+		if f.Shadow || f.LegacyAll {
+			return nil, errors.New("--shadow, --legacy-all: name the old store by --legacy-redis")
 		}
 		return nil, nil
 	}
@@ -35,15 +34,11 @@ func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Loc
 		if err != nil {
 			return err
 		}
-		history = slices.Clone(history)
-		slices.Reverse(history)
-		old := importer.User{Name: user, Kind: exposure.Seen, Held: len(history), Exposures: history}
-		reports, _ := importer.Plan(&policy, &old, info, time.Now().In(zone))
-		for _, r := range reports {
-			ev := exposure.Event{Kind: exposure.Seen, User: user, Items: r.Items}
-			if r.At != nil {
-				ev.At = *r.At
-			}
+		if info.Imported {
+			return nil
+		}
+		for _, r := range importer.Plan(&policy, history, info, time.Now().In(zone)) {
+			ev := exposure.Event{Kind: exposure.Seen, User: user, Items: r.Items, At: r.At}
 			if err := store.Expose(ctx, ev); err != nil {
 				return err
 			}

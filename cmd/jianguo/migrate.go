@@ -16,7 +16,6 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/moving"
 	"jianguo/exposure/redis"
 	"jianguo/internal/datadir"
 	"jianguo/internal/sqlite"
@@ -63,7 +62,7 @@ func (c *migrateCmd) Run(co *streams) error {
 		return err
 	}
 	defer store.Close()
-	m := &moving.Move{File: filepath.Join(c.Data, datadir.Exposures), Redis: store,
+	m := &exposure.Move{File: filepath.Join(c.Data, datadir.Exposures), Redis: store,
 		Progress: co.progress.Stages("migrate:"),
 		Kept: func(history string) time.Duration {
 			p, ok := policies[history]
@@ -75,12 +74,12 @@ func (c *migrateCmd) Run(co *streams) error {
 	if c.Export {
 		return c.export(co, m, js)
 	}
-	moved, compared, err := m.Import(co.ctx, func(meta map[string]string) error { return c.drained(co.ctx, meta) })
+	moved, err := m.Import(co.ctx, func(meta map[string]string) error { return c.drained(co.ctx, meta) })
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(co.out, "%d histories moved, %d compared; the directory keeps its own as they are. "+
-		"Start each service with --nats and --exposure-store\n", moved, compared)
+	_, err = fmt.Fprintf(co.out, "%d histories moved and compared; the directory keeps its own as they are. "+
+		"Start each service with --nats and --exposure-store\n", moved)
 	return err
 }
 
@@ -95,7 +94,7 @@ func (c *migrateCmd) policies() (map[string]exposure.Policy, error) {
 }
 
 // export puts what the Redis holds in the place of the state file, once all reports are applied.
-func (c *migrateCmd) export(co *streams, m *moving.Move, js jetstream.JetStream) error {
+func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStream) error {
 	for p := range redis.Partitions {
 		applied, err := m.Redis.Applied(co.ctx, p)
 		if err == nil {

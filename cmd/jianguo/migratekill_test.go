@@ -254,7 +254,7 @@ func after(moment func() bool, most time.Duration) func() bool {
 	}
 }
 
-// A move that is killed at any moment, in either direction, goes on when the command is run again, and ends with the same
+// A move that is killed at any moment, in either direction, begins again when the command is run again, and ends with the same
 // histories on both sides. Until then no service takes the Redis, and the directory has all that it had.
 func TestMigrateKilled(t *testing.T) {
 	t.Parallel()
@@ -274,7 +274,7 @@ func TestMigrateKilled(t *testing.T) {
 	}
 
 	model := inFile(t, dir)
-	first, clock, inTheMiddle := model, "", 0
+	first, inTheMiddle := model, 0
 	for i := range testbed.Count(3, 6, 60) {
 		keys := func() int {
 			n, err := c.Do(t.Context(), c.B().Dbsize().Build()).AsInt64()
@@ -300,14 +300,6 @@ func TestMigrateKilled(t *testing.T) {
 			return err == nil && !strings.Contains(list, " cmd=eval")
 		})
 		got := inRedis(t, c)
-		position, _ := c.Do(t.Context(), c.B().Get().Key("jianguo:moving").Build()).ToString() // there may be none
-		if of, at, ok := strings.Cut(position, "\n"); ok && strings.HasSuffix(of, clock) {
-			for name := range model {
-				if k, _ := redis.KeyNamed(&redis.Conn{Prefix: "jianguo"}, name); got[name] == nil && states.Address(k.History, k.User) <= at {
-					t.Fatalf("%q is not in the Redis, and the move would go on after %q", name, at)
-				}
-			}
-		}
 		moved, err := c.Do(t.Context(), c.B().Exists().Key("jianguo:secret").Build()).AsBool()
 		if err != nil {
 			t.Fatal(err)
@@ -328,9 +320,7 @@ func TestMigrateKilled(t *testing.T) {
 		}
 		if i == 1 { // as if a service had run on the directory, and forgotten users without shards who had been moved
 			db := stateDB(t, dir)
-			clock = fmt.Sprint(time.Now().Unix() + 1)
 			execSQL(t, db, "DELETE FROM user WHERE user IN ('u{0}:', 'u{3}:')")
-			execSQL(t, db, "INSERT OR REPLACE INTO meta VALUES ('clock', ?)", clock)
 			db.Close()
 			model = inFile(t, dir)
 		}

@@ -258,6 +258,9 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	if s.old != nil {
 		s.metrics.MustRegister(s.old.Collectors()...)
 		s.old.Import = historyImport(s.exposure, s.histories.Policies[""], zone)
+		if f.LegacyAll {
+			go s.old.ImportAll(co.ctx)
+		}
 	}
 	must.Do(datadir.Record(s.dir))
 	s.kept = must.Get(datadir.OpenKept(s.dir, co.log))

@@ -58,7 +58,7 @@ func (c *verifyCmd) verifyStore(co *streams) error {
 	}
 	defer conn.Close()
 	progress := co.progress.Stages("verifying")
-	r, wrong, err := redis.Verify(co.ctx, conn, func(done, total int64) { progress("histories", done, total) })
+	r, wrong, err := redis.Verify(co.ctx, conn, func(keys int64) { progress("histories", keys, 0) })
 	if err != nil {
 		return err
 	}

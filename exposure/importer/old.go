@@ -1,3 +1,8 @@
+// Package importer moves the histories of users from the Redis that a platform had before, while that answers
+// filters as well: each user when asked for (Old.Ask), or all of them (Old.ImportAll). What a policy would forget is
+// left out (Plan). The rest goes into the log like any report, oldest first, so that what is imported twice counts once.
+//
+// The old store is only read.
 package importer
 
 import (
@@ -20,7 +25,7 @@ type Old struct {
 	Timeout time.Duration // of a filter request
 	Shadow  bool          // the old store alone answers; where jianguo differs is counted
 	Logger  *slog.Logger
-	// Import stores what the old store held of a user, oldest first, and that it need not be asked again.
+	// Import stores what the old store held of a user, newest first, and that it need not be asked again.
 	Import func(ctx context.Context, user string, history []trace.Exposure) error
 
 	key     string
@@ -33,7 +38,7 @@ type Old struct {
 
 const (
 	importTimeout = 10 * time.Second
-	importers     = 4 // users imported at once, at most
+	importers     = 16 // users imported at once, at most
 )
 
 // OpenOld begins to connect to a Redis, in which a user's key is as key says. It need not answer yet.
@@ -103,8 +108,7 @@ func (o *Old) History(ctx context.Context, user string) ([]trace.Exposure, error
 	return o.read(ctx, user)
 }
 
-// importLater imports a user, whose history is read again if that failed with err. If too many are being
-// imported, the user's next request asks again.
+// importLater imports a user. If too many are being imported, the user's next request asks again.
 func (o *Old) importLater(user string, history []trace.Exposure, err error) {
 	select {
 	case o.imports <- struct{}{}:
@@ -113,20 +117,26 @@ func (o *Old) importLater(user string, history []trace.Exposure, err error) {
 	}
 	go func() {
 		defer func() { <-o.imports }()
-		ctx, cancel := context.WithTimeout(context.Background(), importTimeout)
-		defer cancel()
-		if err != nil {
-			history, err = o.read(ctx, user)
-		}
-		if err == nil {
-			err = o.Import(ctx, user, history)
-		}
-		if err != nil {
+		if err := o.importUser(context.Background(), user, history, err); err != nil {
 			o.Logger.Warn("exposure: a user's old history is not imported yet", "err", err)
-			return
 		}
-		o.imported.Inc()
 	}()
+}
+
+// importUser imports a user, whose history is read if err says that it has not been.
+func (o *Old) importUser(ctx context.Context, user string, history []trace.Exposure, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, importTimeout)
+	defer cancel()
+	if err != nil {
+		history, err = o.read(ctx, user)
+	}
+	if err == nil {
+		err = o.Import(ctx, user, history)
+	}
+	if err == nil {
+		o.imported.Inc()
+	}
+	return err
 }
 
 // reasonOf says why jianguo, which marks an item so, and the old store differ about it.

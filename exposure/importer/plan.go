@@ -2,7 +2,6 @@ package importer
 
 import (
 	"slices"
-	"sort"
 	"time"
 
 	"jianguo/exposure/state"
@@ -10,13 +9,10 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// Report is the body of POST /exposures.
+// Report is a part of a user's history, to be reported at once.
 type Report struct {
-	User  string     `json:"user"`
-	Scene string     `json:"scene,omitempty"`
-	Kind  string     `json:"kind"`
-	At    *time.Time `json:"at,omitempty"`
-	Items []string   `json:"items"`
+	At    time.Time // zero: not known
+	Items []string  // oldest first
 }
 
 // datedNewest is how many of the newest exposures are reported by the day. Older ones lie in
@@ -27,121 +23,69 @@ const datedNewest = 512
 // for about a millisecond.
 const reportItems = 4000
 
-// spare is how many keys of a user's history are left free for reports that arrive while the
+// spare is how many keys of a user's history remain free for reports that arrive while the
 // import runs.
 const spare = 64
 
-// Plan chooses what of a user to import, and groups it into reports, oldest first. The policy
-// keeps a number of keys by the order in which they were reported, so an import may only fill
-// what is free: otherwise it would push out what the user has seen since.
-func Plan(p *state.Policy, u *User, info trace.History, now time.Time) ([]Report, Summary) {
-	n := Summary{Users: 1, Held: int64(u.Held)}
+// Plan chooses what of a user's exposures, newest first, to import, and groups it into reports, oldest first. The
+// policy keeps a number of keys by the order in which they were reported, so an import may only fill what is free
+// beside info: otherwise it would push out what the user has seen since. What is no id is left out.
+func Plan(p *state.Policy, exposures []trace.Exposure, info trace.History, now time.Time) []Report {
+	used := map[string]int{} // keys by month; Rotate: all under ""
+	for _, sh := range info.Shards {
+		used[sh.Month] += sh.Keys
+	}
+	// The keys of the tail have months of their own, which nobody tells: they count in each.
+	free := p.Remembered() - spare - info.Tail
+	newest := now
+	if times := timesOf(exposures); len(times) > 0 {
+		newest = slices.MaxFunc(times, time.Time.Compare)
+	}
 	var kept []trace.Exposure
-	room := roomOf(p, info)
-	newest := newestOf(u.Exposures)
 	listed := map[string]bool{}
-	for _, e := range u.Exposures {
-		switch {
-		case e.ID == "" || len(e.ID) > wire.MaxIDBytes:
-			n.Refused++
+	for _, e := range exposures {
+		if listed[e.ID] || wire.CheckIDs([]string{e.ID}) != nil {
 			continue
-		case listed[e.ID]:
-			continue
-		case e.At.IsZero():
-			n.Untimed++
 		}
 		listed[e.ID] = true
-		if u.Kind == state.Delivered {
-			if len(kept) < state.RingSize && (e.At.IsZero() || now.Sub(e.At) < state.RingTTL) {
-				kept = append(kept, e)
+		at, month := newest, ""
+		if p.Kind == state.Calendar {
+			if at = e.At; at.IsZero() {
+				at = now
 			}
-			continue
+			month = at.In(now.Location()).Format("2006-01")
 		}
-		if room.take(e.At, newest, now) {
+		if !at.Before(p.Oldest(now)) && used[month] < free {
+			used[month]++
 			kept = append(kept, e)
 		}
 	}
-	n.Forgotten = max(0, n.Held-n.Refused-int64(len(kept)))
-	return group(u, kept), n
+	return group(kept)
 }
 
-func newestOf(list []trace.Exposure) (t time.Time) {
-	for _, e := range list {
-		if e.At.After(t) {
-			t = e.At
+// timesOf lists the times that are known.
+func timesOf(exposures []trace.Exposure) (times []time.Time) {
+	for _, e := range exposures {
+		if !e.At.IsZero() {
+			times = append(times, e.At)
 		}
 	}
-	return t
+	return times
 }
 
-// historyOf is the history that keeps reports of a kind.
-func historyOf(kind state.EventKind, info trace.History) trace.History {
-	for _, h := range append([]trace.History{info}, info.Others...) {
-		if slices.Contains(h.Kinds, string(kind)) || h.Kinds == nil && (kind == state.Seen || kind == state.Delivered) {
-			return h
-		}
-	}
-	return info
-}
-
-// room is how many keys of a user fit, all in one, or by the month.
-type room struct {
-	policy *state.Policy
-	free   int            // of an epoch that holds nothing
-	used   map[string]int // by month; Rotate: all under ""
-}
-
-func roomOf(p *state.Policy, info trace.History) *room {
-	r := &room{policy: p, free: p.Remembered() - spare, used: map[string]int{}}
-	for _, sh := range info.Shards {
-		r.used[sh.Month] += sh.Keys
-	}
-	// The keys of the tail have months of their own, which nobody tells: they count in each.
-	r.free -= info.Tail
-	return r
-}
-
-// take reserves a key of a time. newest is the time of the user's newest exposure.
-func (r *room) take(at, newest, now time.Time) bool {
-	if at.IsZero() {
-		at = now
-	}
-	if newest.IsZero() {
-		newest = now
-	}
-	month := ""
-	if r.policy.Kind == state.Calendar {
-		if at.Before(r.policy.Oldest(now)) {
-			return false
-		}
-		month = at.In(now.Location()).Format("2006-01")
-	} else if newest.Before(r.policy.Oldest(now)) {
-		return false
-	}
-	if r.used[month] >= r.free {
-		return false
-	}
-	r.used[month]++
-	return true
-}
-
-// group makes reports of exposures, which are newest first.
-func group(u *User, kept []trace.Exposure) []Report {
-	sort.SliceStable(kept, func(i, j int) bool { return kept[i].At.After(kept[j].At) })
+// group makes reports of exposures.
+func group(kept []trace.Exposure) []Report {
+	slices.SortStableFunc(kept, func(a, b trace.Exposure) int { return b.At.Compare(a.At) })
 	var reports []Report
 	last := ""
 	for i, e := range kept {
 		when := e.At.Format("2006-01")
 		if i < datedNewest {
-			when = e.At.Format("2006-01-02")
+			when = e.At.Format(time.DateOnly)
 		}
 		n := len(reports) - 1
 		if n < 0 || when != last || len(reports[n].Items) == reportItems {
-			r := Report{User: u.Name, Scene: u.Scene, Kind: string(u.Kind)}
-			if !e.At.IsZero() {
-				r.At = &kept[i].At
-			}
-			reports = append(reports, r)
+			reports = append(reports, Report{At: e.At})
 			last = when
 			n++
 		}

@@ -9,7 +9,6 @@
 //	v       version of the record, 32 hexadecimal digits: epoch and sequence
 //	h       head; missing where nothing is remembered, as after a forget
 //	NUMBER  a shard, by its number in the head
-//	bad     a head that could not be read, set aside
 //
 // A record expires when its policy has forgotten all of it. One without a head stays for as
 // long as the log may hold older events of the user.

@@ -98,18 +98,16 @@ func (r *Conn) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
 // Replayed is how far back an owner that begins applies the log again.
 const Replayed = time.Minute
 
-// Masters returns the run of each server that is a master now, by its address. One that does
+// Masters returns the run of each server that is a master now, by its address, or of the only server. One that does
 // not answer is left out.
-func (r *Conn) Masters(ctx context.Context) (map[string]string, error) {
-	masters := map[string]string{}
+func Masters(ctx context.Context, client rueidis.Client) (map[string]string, error) {
+	masters, nodes := map[string]string{}, client.Nodes()
 	var failed error
-	for address, node := range r.Client.Nodes() {
+	for address, node := range nodes {
 		info, err := node.Do(ctx, node.B().Info().Build()).ToString()
 		if err != nil {
 			failed = err
-			continue
-		}
-		if strings.Contains(info, "role:master") {
+		} else if len(nodes) == 1 || strings.Contains(info, "role:master") {
 			_, rest, _ := strings.Cut(info, "run_id:")
 			masters[address], _, _ = strings.Cut(rest, "\r")
 		}

@@ -66,7 +66,7 @@ type Write struct {
 	Record
 	Found Version       // that the new state was made of
 	Freed []int64       // shards that are no longer needed
-	Bad   []byte        // a head that could not be read
+	Anew  bool          // the record found could not be read: all of it goes
 	TTL   time.Duration // until nothing of it is remembered
 }
 
@@ -190,7 +190,6 @@ func ParseRecord(fields []string) (*Record, error) {
 			rec.Version, err = parseVersion(value)
 		case "h":
 			rec.Head = []byte(value)
-		case "bad":
 		default:
 			var id int64
 			id, err = strconv.ParseInt(name, 10, 64)
@@ -225,22 +224,20 @@ func (r *Conn) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	return out, nil
 }
 
-// putScript takes version, milliseconds, head, bad head, version found, number of freed shards, these, and then
-// numbers and bytes of shards. It writes over the version found, or over its own, where it is repeated, and over no
+// putScript takes version, milliseconds, head, whether all that was goes, version found, number of freed shards,
+// these, and then numbers and bytes of shards. It writes over the version found, or over its own, where it is repeated, and over no
 // later one.
 var putScript = rueidis.NewLuaScriptNoShaRetryable(`
 local have = redis.call('HGET', KEYS[1], 'v') or '00000000000000000000000000000000'
 if have ~= ARGV[5] and have ~= ARGV[1] or have > ARGV[1] then return 0 end
 local freed = tonumber(ARGV[6])
-if ARGV[3] == '' then
-	redis.call('DEL', KEYS[1])
-	redis.call('HSET', KEYS[1], 'v', ARGV[1])
-else
-	redis.call('HSET', KEYS[1], 'v', ARGV[1], 'h', ARGV[3])
+if ARGV[3] == '' or ARGV[4] == 'true' then redis.call('DEL', KEYS[1]) end
+redis.call('HSET', KEYS[1], 'v', ARGV[1])
+if ARGV[3] ~= '' then
+	redis.call('HSET', KEYS[1], 'h', ARGV[3])
 	for i = 7, 6 + freed do redis.call('HDEL', KEYS[1], ARGV[i]) end
 	for i = 7 + freed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i+1]) end
 end
-if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'bad', ARGV[4]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
 
@@ -250,7 +247,7 @@ func (r *Conn) Put(ctx context.Context, writes []Write) error {
 	calls := make([]rueidis.LuaExec, len(writes))
 	for i, w := range writes {
 		args := []string{w.Version.String(), strconv.FormatInt(max(w.TTL, time.Second).Milliseconds(), 10),
-			rueidis.BinaryString(w.Head), rueidis.BinaryString(w.Bad), w.Found.String(), strconv.Itoa(len(w.Freed))}
+			rueidis.BinaryString(w.Head), strconv.FormatBool(w.Anew), w.Found.String(), strconv.Itoa(len(w.Freed))}
 		for _, id := range w.Freed {
 			args = append(args, strconv.FormatInt(id, 10))
 		}

@@ -1,5 +1,4 @@
-// Package moving moves histories between the state file of a data directory and the Redis of a fleet.
-package moving
+package exposure
 
 import (
 	"bytes"
@@ -8,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
-	"jianguo/exposure"
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/internal/disk"
@@ -32,87 +31,55 @@ type Move struct {
 }
 
 // Import copies the histories of the file into the Redis, compares both, and gives the Redis the secret without which
-// no service takes it. It goes on where a move before ended. ready may refuse the file for what it says of itself.
-func (m *Move) Import(ctx context.Context, ready func(meta map[string]string) error,
-) (moved, compared int64, err error) {
-	db, err := sql.Open("sqlite3", exposure.FileDSN(m.File, "mode=ro&_query_only=on"))
+// no service takes it. What a move before that was interrupted has written goes first. ready may refuse the file for
+// what it says of itself.
+func (m *Move) Import(ctx context.Context, ready func(meta map[string]string) error) (moved int64, err error) {
+	db, err := sql.Open("sqlite3", FileDSN(m.File, "mode=ro&_query_only=on"))
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer db.Close()
-	meta, err := exposure.FileMeta(ctx, db)
+	meta, err := FileMeta(ctx, db)
 	if err == nil {
 		err = ready(meta)
 	}
 	if err != nil {
-		return 0, 0, err
-	}
-	secret, err := m.Redis.Secret(ctx, nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	if secret != nil {
-		if string(secret) == meta["secret"] {
-			return 0, 0, errors.New("the histories of this directory have been moved there before")
-		}
-		return 0, 0, errors.New("the Redis holds the histories of another store: " +
-			"give this fleet a Redis, or a --stream-prefix, of its own")
-	}
-	var total int64
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM user").Scan(&total); err != nil {
-		return 0, 0, err
-	}
-	moved, err = m.copy(ctx, db, meta, total)
-	if err != nil {
-		return 0, 0, fmt.Errorf("%w: run the command again, and it goes on where it was", err)
-	}
-	compare := func(writes []redis.Write) error { return m.compare(ctx, writes) }
-	compared, err = m.rows(ctx, db, "comparing", "", total, compare)
-	if err == nil {
-		err = m.nothingElse(ctx, db)
-	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("compare: %w", err)
-	}
-	if _, err := m.Redis.Secret(ctx, []byte(meta["secret"])); err != nil {
-		return 0, 0, err
-	}
-	return moved, compared, redis.SetPosition(ctx, m.Redis, "")
-}
-
-// copy writes the histories into the Redis, from where a move of the same histories was interrupted.
-func (m *Move) copy(ctx context.Context, db *sql.DB, meta map[string]string, total int64) (moved int64, err error) {
-	// A service that has run on the directory since may have changed any of them.
-	of := fmt.Sprintf("%s %s %s\n", meta["log"], meta["applied"], meta["clock"])
-	position, err := redis.Position(ctx, m.Redis)
-	if err != nil {
 		return 0, err
 	}
-	after, same := strings.CutPrefix(position, of)
-	if !same {
-		after = ""
-		if err := redis.Clear(ctx, m.Redis); err != nil {
-			return 0, err
-		}
-		if err := redis.SetPosition(ctx, m.Redis, of); err != nil {
-			return 0, err
-		}
+	secret, err := m.Redis.Secret(ctx, nil)
+	switch {
+	case err != nil:
+		return 0, err
+	case string(secret) == meta["secret"]:
+		return 0, errors.New("the histories of this directory have been moved there before")
+	case secret != nil:
+		return 0, errors.New("the Redis holds the histories of another store: " +
+			"give this fleet a Redis, or a --stream-prefix, of its own")
 	}
-	return m.rows(ctx, db, "moving", after, total, func(writes []redis.Write) error {
-		if err := m.Redis.Put(ctx, writes); err != nil {
-			return err
-		}
-		last := writes[len(writes)-1].Key
-		return redis.SetPosition(ctx, m.Redis, of+state.Address(last.History, last.User))
-	})
+	if err := m.Redis.Clear(ctx); err != nil {
+		return 0, err
+	}
+	put := func(writes []redis.Write) error { return m.Redis.Put(ctx, writes) }
+	if moved, err = m.rows(ctx, db, "moving", put); err != nil {
+		return 0, fmt.Errorf("%w: run the command again", err)
+	}
+	compare := func(writes []redis.Write) error { return m.compare(ctx, writes) }
+	if _, err = m.rows(ctx, db, "comparing", compare); err != nil {
+		return 0, fmt.Errorf("compare: %w", err)
+	}
+	_, err = m.Redis.Secret(ctx, []byte(meta["secret"]))
+	return moved, err
 }
 
-// rows calls use with the histories after an address, in order, and returns their number.
-func (m *Move) rows(ctx context.Context, db *sql.DB, what, after string, total int64,
-	use func([]redis.Write) error) (n int64, err error) {
+// rows calls use with all histories, some at a time, and returns their number.
+func (m *Move) rows(ctx context.Context, db *sql.DB, what string, use func([]redis.Write) error) (n int64, err error) {
 	const next = `SELECT history, user, head FROM user WHERE (history, user) > (?, ?)
 		ORDER BY history, user LIMIT ?`
-	history, user := state.SplitAddress(after)
+	var total int64
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM user").Scan(&total); err != nil {
+		return 0, err
+	}
+	var last redis.Key
 	for {
 		var writes []redis.Write
 		err := sqlite.Each(ctx, db, next, func(rows *sql.Rows) error {
@@ -121,12 +88,9 @@ func (m *Move) rows(ctx context.Context, db *sql.DB, what, after string, total i
 			err := rows.Scan(&w.History, &w.User, &w.Head)
 			writes = append(writes, w)
 			return err
-		}, history, user, moveBatch)
-		if err != nil {
+		}, last.History, last.User, moveBatch)
+		if err != nil || len(writes) == 0 {
 			return n, err
-		}
-		if len(writes) == 0 {
-			return n, nil
 		}
 		for i := range writes {
 			if err := m.complete(ctx, db, &writes[i]); err != nil {
@@ -138,8 +102,7 @@ func (m *Move) rows(ctx context.Context, db *sql.DB, what, after string, total i
 		}
 		n += int64(len(writes))
 		m.Progress(what, n, total)
-		last := writes[len(writes)-1].Key
-		history, user = last.History, last.User
+		last = writes[len(writes)-1].Key
 	}
 }
 
@@ -169,43 +132,18 @@ func (m *Move) compare(ctx context.Context, writes []redis.Write) error {
 	for _, w := range writes {
 		keys = append(keys, w.Key)
 	}
-	found, err := redis.Read(ctx, m.Redis, keys)
+	found, err := m.Redis.Read(ctx, keys)
 	if err != nil {
 		return err
 	}
 	for i, w := range writes {
-		rec, err := found[i].Record()
-		if err != nil {
-			return fmt.Errorf("user %q: %w", w.User, err)
-		}
-		same := bytes.Equal(rec.Head, w.Head) && len(rec.Shards) == len(w.Shards)
-		for id, data := range w.Shards {
-			same = same && bytes.Equal(rec.Shards[id], data)
-		}
-		if !same {
+		if f := found[i]; f.Err != nil || !bytes.Equal(f.Head, w.Head) ||
+			!maps.EqualFunc(f.Shards, w.Shards, slices.Equal) {
 			return fmt.Errorf("user %q: the Redis does not hold what was written; is something else writing to it?",
 				w.User)
 		}
 	}
 	return nil
-}
-
-// nothingElse returns an error if the Redis holds a user whom the directory does not have.
-func (m *Move) nothingElse(ctx context.Context, db *sql.DB) error {
-	return redis.Names(ctx, m.Redis, func(names []string, _ int64) error {
-		for _, k := range redis.Keys(m.Redis, names) {
-			var known bool
-			const exists = "SELECT EXISTS (SELECT 1 FROM user WHERE history = ? AND user = ?)"
-			if err := db.QueryRowContext(ctx, exists, k.History, k.User).Scan(&known); err != nil {
-				return err
-			}
-			if !known {
-				return fmt.Errorf("user %q: the directory does not have them, and the Redis does; "+
-					"is something else writing to it?", k.User)
-			}
-		}
-		return nil
-	})
 }
 
 // Export makes a state file of what the Redis holds beside that of the move, and returns its name and the number of
@@ -228,7 +166,7 @@ func (m *Move) Export(ctx context.Context) (fresh string, users int64, err error
 			return "", 0, err
 		}
 	}
-	if err := exposure.CreateFile(ctx, fresh, bytes.NewReader(secret)); err != nil {
+	if err := CreateFile(ctx, fresh, bytes.NewReader(secret)); err != nil {
 		return "", 0, err
 	}
 	users, err = m.fill(ctx, fresh, old)
@@ -257,7 +195,7 @@ func (m *Move) watermark(ctx context.Context) (map[string]string, error) {
 	if _, err := os.Stat(m.File); errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{"applied": "0"}, nil
 	}
-	db, err := sql.Open("sqlite3", exposure.FileDSN(m.File, "mode=rw&_journal_mode=WAL"))
+	db, err := sql.Open("sqlite3", FileDSN(m.File, "mode=rw&_journal_mode=WAL"))
 	if err != nil {
 		return nil, err
 	}
@@ -265,12 +203,12 @@ func (m *Move) watermark(ctx context.Context) (map[string]string, error) {
 	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		return nil, err
 	}
-	return exposure.FileMeta(ctx, db)
+	return FileMeta(ctx, db)
 }
 
 // fill writes all records into a new file.
 func (m *Move) fill(ctx context.Context, file string, old map[string]string) (users int64, err error) {
-	db, err := sql.Open("sqlite3", exposure.FileDSN(file, "_txlock=immediate&_synchronous=FULL"))
+	db, err := sql.Open("sqlite3", FileDSN(file, "_txlock=immediate&_synchronous=FULL"))
 	if err != nil {
 		return 0, err
 	}
@@ -281,17 +219,25 @@ func (m *Move) fill(ctx context.Context, file string, old map[string]string) (us
 	}
 	defer tx.Rollback()
 	exec := func(query string, args ...any) error { _, err := tx.ExecContext(ctx, query, args...); return err }
-	err = redis.Each(ctx, m.Redis, func(k redis.Key, rec *redis.Record) error {
-		if err := exec("INSERT OR REPLACE INTO user VALUES (?, ?, ?)", k.History, k.User, rec.Head); err != nil {
-			return err
-		}
-		for id, data := range rec.Shards {
-			if err := exec("INSERT OR REPLACE INTO shard VALUES (?, ?)", id, data); err != nil {
+	err = m.Redis.Each(ctx, func(records []redis.Found, _ []string) error {
+		for _, f := range records {
+			if f.Err != nil {
+				return fmt.Errorf("user %q: %w", f.User, f.Err)
+			}
+			if f.Head == nil { // it was forgotten
+				continue
+			}
+			if err := exec("INSERT OR REPLACE INTO user VALUES (?, ?, ?)", f.History, f.User, f.Head); err != nil {
 				return err
 			}
+			for id, data := range f.Shards {
+				if err := exec("INSERT OR REPLACE INTO shard VALUES (?, ?)", id, data); err != nil {
+					return err
+				}
+			}
+			users++
 		}
-		m.Progress("exporting", users+1, 0)
-		users++
+		m.Progress("exporting", users, 0)
 		return nil
 	})
 	if err == nil {
