@@ -167,8 +167,8 @@ func (o *outbox) compareLast(ctx context.Context, number uint64, published []byt
 	return sameEvent(&own[0], published)
 }
 
-// sameEvent returns errDiffers if two services came to different events. Their reasons and recipes may differ: one of them
-// may be of a newer version.
+// sameEvent returns errDiffers if two services came to different events. Their reasons and recipes may differ: one of
+// them may be of a newer version.
 func sameEvent(own *index.Event, published []byte) error {
 	var e index.Event
 	if err := json.Unmarshal(published, &e); err != nil {

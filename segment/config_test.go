@@ -40,7 +40,7 @@ func TestUserDictionary(t *testing.T) {
 	}
 	var x Text
 	s.Analyze(&x, "", "青禾河沿岸的柳桥村有ＡＩ大模型")
-	if d := cmp.Diff([]string{"青禾河", "柳桥村", "ai大模型"}, x.Names); d != "" {
+	if d := cmp.Diff([]string{"青禾河", "柳桥村", "ai大模型"}, namesOf(&x)); d != "" {
 		t.Errorf("names: %s", d)
 	}
 }

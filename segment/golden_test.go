@@ -36,7 +36,7 @@ func TestGolden(t *testing.T) {
 		for _, m := range p.Margins[:8] {
 			fmt.Fprintf(&b, " %.3f", m)
 		}
-		fmt.Fprintf(&b, "\nwords %s\nnames %s\nterms", strings.Join(wordsOf(x), "/"), strings.Join(x.Names, "/"))
+		fmt.Fprintf(&b, "\nwords %s\nnames %s\nterms", strings.Join(wordsOf(x), "/"), strings.Join(namesOf(x), "/"))
 		for _, term := range x.Terms[:min(6, len(x.Terms))] {
 			fmt.Fprintf(&b, " %s %.4f", strings.ReplaceAll(term.Text, " ", "_"), term.Weight)
 		}

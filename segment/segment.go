@@ -166,7 +166,6 @@ func (s *tables) analyze(t *Text, title, body string) {
 	t.Exact = xxh3.Hash128(t.content).Bytes()
 	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
 	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
-	t.findNames(&s.lexicon)
 	t.findWords(&s.lexicon)
 }
 

@@ -23,22 +23,17 @@ type Text struct {
 	Blank bool
 	// Terms are the features of the fingerprint; none only for Blank.
 	Terms []Term
-	// Names are the place, company, person and other names of two characters or more that the dictionary has,
-	// in order of appearance, as often as they appear. They come from the same content as Terms, and lie within
-	// a clause.
-	Names []string
-	// Begins are the words of what is compared, which is Body, or Title, a '\n' and Body where the body is short: the offset where each
-	// begins, times two, plus one for a name.
+	// Begins are the words of what is compared, which is Body, or Title, a '\n' and Body where the body is short: the
+	// offset where each begins, times two, plus one for a name of two characters or more that the dictionary has (a
+	// place, company, person and other names).
 	Begins []int32
 
 	title, body       normalizer
 	titleOut, bodyOut []byte
 	spans             []span
 	// content is Body, or Title and Body, with single spaces between Latin words and no other separators.
-	content []byte
-	form    []byte // of a short text
-	// ends are the offsets in content where clauses end.
-	ends     []int32
+	content  []byte
+	form     []byte // of a short text
 	cutter   cut.Cutter
 	words    []cut.Token
 	features features
@@ -46,9 +41,9 @@ type Text struct {
 
 func (t *Text) reset() {
 	t.Exact = [16]byte{}
-	t.Terms, t.Names, t.Begins = t.Terms[:0], t.Names[:0], t.Begins[:0]
+	t.Terms, t.Begins = t.Terms[:0], t.Begins[:0]
 	t.Sentences = t.Sentences[:0]
-	t.content, t.ends, t.words = t.content[:0], t.ends[:0], nil
+	t.content, t.words = t.content[:0], nil
 }
 
 // Words yields the words of the content in order, stop words and numbers included.
@@ -56,19 +51,6 @@ func (t *Text) Words(yield func(string) bool) {
 	for _, w := range t.words {
 		if !yield(view(t.content[w.Start:w.End])) {
 			return
-		}
-	}
-}
-
-// findNames fills Names.
-func (t *Text) findNames(l *lexicon) {
-	k := 0
-	for _, w := range t.words {
-		for t.ends[k] <= w.Start {
-			k++
-		}
-		if w.End <= t.ends[k] && l.names(w) {
-			t.Names = append(t.Names, view(t.content[w.Start:w.End]))
 		}
 	}
 }
@@ -122,7 +104,6 @@ func (t *Text) join(form []byte) {
 			t.content = append(t.content, ' ')
 		}
 		t.content = append(t.content, clause...)
-		t.ends = append(t.ends, int32(len(t.content)))
 	}
 }
 
