@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -45,9 +46,12 @@ func sample(t *testing.T, most int) []ingest.Item {
 // article returns a different text for every number.
 func article(n int) string {
 	var b strings.Builder
-	for i := range 40 {
-		fmt.Fprintf(&b, "第%d段第%d句说的是%c%c%c与%c%c的往来。", n, i, 0x4e00+(n*7919+i*104729)%20000, 0x4e00+(n*15485863+i*31)%20000,
-			0x4e00+(n*977+i*6700417)%20000, 0x4e00+(n*3571+i*91)%20000, 0x4e00+(n*1000003+i*17)%20000)
+	r := rand.New(rand.NewPCG(uint64(n), 0))
+	for range 40 {
+		for range 18 {
+			b.WriteRune(rune(0x4e00 + r.IntN(20000)))
+		}
+		b.WriteString("。")
 	}
 	return b.String()
 }

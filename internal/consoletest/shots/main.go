@@ -1,6 +1,6 @@
 // Command shots takes the pictures of docs/console.md: it runs a service on
-// the sample corpus, lets three invented editors work on it for a while, and
-// photographs every page in headless Chromium.
+// the sample corpus, lets invented editors decide a few things, and photographs
+// pages in headless Chromium.
 //
 //	go run ./internal/consoletest/shots docs/console
 package main
@@ -12,32 +12,27 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"jianguo/api/console"
 	"jianguo/index"
 	"jianguo/internal/consoletest"
 )
 
-// shot is one picture, in Chinese and the light theme.
+// shot is one picture.
 type shot struct {
-	name, path string
-	height     int64
+	name, path    string
+	width, height int64
 }
 
-const width = 1280
-
-// shots are those that docs/console.md shows.
 var shots = []shot{
-	{"overview", "/?hours=48", 1180},
-	{"item", "/console/item?id=kiln-reword", 1180},
-	{"compare", "/console/compare?a=typhoon&b=typhoon-update", 760},
-	{"cluster", "/console/cluster?id=1", 1150},
-	{"suspects", "/console/suspects", 1000},
-	{"sources", "/console/sources", 1000},
+	{"overview", "/?lang=zh&theme=light", 1280, 1180},
+	{"item", "/console/item?id=kiln-reword", 1280, 1180},
+	{"compare", "/console/compare?a=typhoon&b=typhoon-update", 1280, 760},
+	{"cluster", "/console/cluster?id=1", 1280, 1150},
+	{"suspects", "/console/suspects", 1280, 1000},
+	{"sources", "/console/sources", 1280, 1000},
 }
 
 func main() {
@@ -57,9 +52,7 @@ func run(ctx context.Context, out string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	r, err := consoletest.Start(ctx, consoletest.Config{Dir: filepath.Join(dir, "data"), Backdate: true, Console: func(c *console.Config) {
-		c.Free = func() (uint64, error) { return 212 << 30, nil }
-	}})
+	r, err := consoletest.Start(ctx, consoletest.Config{Dir: filepath.Join(dir, "data"), Backdate: true})
 	if err != nil {
 		return err
 	}
@@ -87,35 +80,18 @@ func run(ctx context.Context, out string) (err error) {
 }
 
 func take(tab context.Context, url, out string, s shot) error {
-	join := "?"
-	if strings.Contains(s.path, "?") {
-		join = "&"
-	}
-	steps := []chromedp.Action[chromedp.Void]{
-		chromedp.EmulateViewport(width, s.height),
-		chromedp.Navigate(url + s.path + join + "lang=zh&theme=light"),
-		chromedp.Sleep(400 * time.Millisecond),
-	}
-	if err := chromedp.Do(tab, steps...); err != nil {
+	if err := chromedp.Do(tab, chromedp.EmulateViewport(s.width, s.height), chromedp.Navigate(url+s.path),
+		chromedp.Sleep(400*time.Millisecond)); err != nil {
 		return err
 	}
 	picture, err := chromedp.Run(tab, chromedp.CaptureScreenshot())
 	if err != nil {
 		return err
 	}
-	paint, err := chromedp.Run(tab,
-		chromedp.Evaluate[float64](`performance.getEntriesByName("first-contentful-paint")[0].startTime`))
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%-20s first contentful paint %4.0f ms\n", s.name, paint)
-	if picture, err = small(picture); err != nil {
-		return err
-	}
 	return os.WriteFile(filepath.Join(out, s.name+".png"), picture, 0o644)
 }
 
-// work makes a few weeks of editors' work.
+// work makes decisions of editors, so that the pages have some to show.
 func work(ctx context.Context, r *consoletest.Service) error {
 	ago := func(d time.Duration) time.Time { return r.Now.Add(-d) }
 	for _, d := range []index.DecisionRequest{
@@ -133,36 +109,6 @@ func work(ctx context.Context, r *consoletest.Service) error {
 		if err := r.Index.SetSourcePolicy(ctx,
 			index.SourcePolicy{At: ago(50 * time.Hour), By: "林编辑", Source: p[0], Policy: p[1]}); err != nil {
 			return err
-		}
-	}
-	for _, p := range []index.Passage{{Text: "晨帆网，每天一早见", State: index.PassageIn, Reason: "页脚"},
-		{Text: "本报记者", State: index.PassageOut}} {
-		p.By = "林编辑"
-		if err := r.Index.DecideBoilerplate(ctx, "晨帆网", p); err != nil {
-			return err
-		}
-	}
-	if err := r.Publish(ctx, []byte(`{"id":"broken","title":7,"body":"……"}`)); err == nil {
-		return errors.New("a broken item was taken")
-	}
-	// Some of each day's draw, over the weeks since.
-	n := 0
-	for day := range 9 {
-		drawn, err := r.Browse.Draw(ctx, index.DrawnRandom, ago(time.Duration(day)*24*time.Hour), 14)
-		if err != nil {
-			return err
-		}
-		for _, item := range drawn {
-			n++
-			finding := index.FoundRight
-			if n%23 == 0 {
-				finding = index.FoundWrong
-			}
-			if err := r.Index.Confirm(ctx, index.Review{At: ago(time.Duration(n%6) * 7 * 24 * time.Hour),
-				By: []string{"林编辑", "吴编辑", "陈编辑"}[n%3], Item: item.ID,
-				Drawn: index.DrawnRandom, Finding: finding}); err != nil {
-				return err
-			}
 		}
 	}
 	return r.Browse.Follow(ctx)
