@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,57 +14,30 @@ import (
 // A body is read before its request takes a place among the working requests. What it
 // holds in memory grows with the received bytes, and so does the time that it may take.
 // So a slow client, or one that announces more than it sends, takes nothing from other
-// clients. Callers that are not authenticated have a budget of their own.
+// clients. Callers that are not authenticated may fill the first buffer only.
 const (
-	bodyBudget   = 512 << 20       // bytes of all bodies being read or worked on
-	publicBudget = 32 << 20        // of those of callers that are not authenticated
-	publicBody   = 64 << 10        // bytes of one of these
-	bodyGrace    = 5 * time.Second // for the first byte
-	bodyRate     = 64 << 10        // bytes a second that a client must send from then on
-	bodyWait     = 40 * time.Second
+	bodyBudget  = 512 << 20 // bytes of all bodies being read or worked on
+	firstBuffer = 16 << 10
+	nextBuffer  = 128 << 10 // of this size buffers are kept for other requests
+	publicBody  = firstBuffer - 1
+	bodyGrace   = 5 * time.Second // for the first byte
+	bodyRate    = 64 << 10        // bytes a second that a client must send from then on
+	bodyWait    = 40 * time.Second
 )
 
-// sizes are the capacities of buffers that are kept for other requests. A body's buffer
-// grows at most eightfold at a time.
-var (
-	sizes = [...]int{2 << 10, 16 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
-	pools [len(sizes)]sync.Pool
-)
-
-// takeBuffer returns an empty buffer of at least a capacity.
-func takeBuffer(capacity int) []byte {
-	i, _ := slices.BinarySearch(sizes[:], capacity)
-	if i == len(sizes) {
-		return make([]byte, 0, capacity)
-	}
-	if b, ok := pools[i].Get().(*[]byte); ok {
-		return (*b)[:0]
-	}
-	return make([]byte, 0, sizes[i])
-}
-
-// returnBuffer keeps a buffer if it has one of the sizes.
-func returnBuffer(b []byte) {
-	if i, ok := slices.BinarySearch(sizes[:], cap(b)); ok {
-		pools[i].Put(&b)
-	}
-}
-
-// bodyReader reads the bodies of requests, within one budget.
-type bodyReader struct {
-	budget int64
-	held   atomic.Int64 // bytes of the buffers of bodies
-}
+var buffers = sync.Pool{New: func() any { return new([nextBuffer]byte) }}
 
 // body is a request's body as far as it has come. release is always to be called.
 type body struct {
-	from *bodyReader
+	held *atomic.Int64 // bytes of the buffers of all bodies
 	data []byte
 }
 
 func (b *body) release() {
-	b.from.held.Add(-int64(cap(b.data)))
-	returnBuffer(b.data)
+	b.held.Add(-int64(cap(b.data)))
+	if cap(b.data) == nextBuffer {
+		buffers.Put((*[nextBuffer]byte)(b.data[:nextBuffer]))
+	}
 	b.data = nil
 }
 
@@ -114,22 +86,26 @@ func discard(c echo.Context, limit int64) {
 	}
 }
 
-// grow makes room for more, but not past what a client that tells the truth will send.
+// grow makes room for more, but not much past what a client that tells the truth will send.
 func (b *body) grow(announced int64) error {
-	capacity := max(sizes[0], 8*cap(b.data))
+	grown := body{held: b.held}
+	capacity := max(firstBuffer, 8*cap(b.data))
 	if rest := announced + 1; rest > int64(cap(b.data)) && rest < int64(capacity) {
 		capacity = int(rest)
 	}
-	grown := takeBuffer(capacity)
-	if b.from.held.Add(int64(cap(grown))) > b.from.budget {
-		b.from.held.Add(-int64(cap(grown)))
+	if capacity > firstBuffer && capacity <= nextBuffer {
+		grown.data = buffers.Get().(*[nextBuffer]byte)[:0]
+	} else {
+		grown.data = make([]byte, 0, capacity)
+	}
+	if b.held.Add(int64(cap(grown.data))) > bodyBudget {
+		grown.release()
 		return NewProblem(http.StatusTooManyRequests, "",
 			"too many large requests are being read: try again in a moment")
 	}
-	grown = append(grown, b.data...)
-	b.from.held.Add(-int64(cap(b.data)))
-	returnBuffer(b.data)
-	b.data = grown
+	grown.data = append(grown.data, b.data...)
+	b.release()
+	b.data = grown.data
 	return nil
 }
 

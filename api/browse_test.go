@@ -79,7 +79,7 @@ func TestLongPoll(t *testing.T) {
 		got <- rep
 	}
 	go poll(0)
-	eventually(t, "the poll waits", func() bool { return r.server.polling.inside() == 1 })
+	eventually(t, "the poll waits", func() bool { return len(r.server.polling) == 1 })
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
 	var events []index.Event
 	if rep := <-got; json.Unmarshal(rep.body, &events) != nil || len(events) != 1 || events[0].ID != "a" {
@@ -90,7 +90,7 @@ func TestLongPoll(t *testing.T) {
 	}
 	// The service ends without waiting for long polls.
 	go poll(1)
-	eventually(t, "the poll waits", func() bool { return r.server.polling.inside() == 1 })
+	eventually(t, "the poll waits", func() bool { return len(r.server.polling) == 1 })
 	r.end()
 	if rep := <-got; rep.status != 200 || string(bytes.TrimSpace(rep.body)) != "[]" {
 		t.Errorf("poll at the end: %d %s", rep.status, rep.body)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -77,15 +78,14 @@ type Server struct {
 	publisher *ingest.Publisher
 	hotList   *hotList
 
-	bodies       bodyReader
-	publicBodies bodyReader // of callers that are not authenticated
-	work         *gate
-	waiting      *gate // for verdicts
-	polling      *gate // for events
-	filters      *gate // nil until AddExposure
-	conns        *connections
-	endpoints    []endpoint
-	draining     chan struct{} // closed by Serve when its ctx ends
+	held      atomic.Int64 // bytes of bodies
+	work      gate
+	waiting   gate // for verdicts
+	polling   gate // for events
+	filters   gate // nil until AddExposure
+	conns     *connections
+	endpoints []endpoint
+	draining  chan struct{} // closed by Serve when its ctx ends
 }
 
 // endpoint is a request-reply service on the bus.

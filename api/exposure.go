@@ -34,8 +34,7 @@ const (
 type exposureRoutes struct {
 	server *Server
 	store  *exposure.Store
-	work   *gate // for filters
-	wait   *gate // for what is stored
+	wait   gate // for what is stored
 }
 
 // AddExposure registers the routes and bus services of a store: POST /filter,
@@ -44,19 +43,18 @@ type exposureRoutes struct {
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.hotList.exposure = store
-	r := &exposureRoutes{server: s, store: store, work: newAdaptiveGate(10*time.Millisecond, 32, s.cfg.Concurrency),
-		wait: newAdaptiveGate(100*time.Millisecond, 32, 8*s.cfg.Concurrency)}
-	s.filters = r.work
-	add := func(path string, roles bus.Role, g *gate, h func(echo.Context, []byte) any) {
+	r := &exposureRoutes{server: s, store: store, wait: make(gate, 8*s.cfg.Concurrency)}
+	s.filters = make(gate, s.cfg.Concurrency)
+	add := func(path string, roles bus.Role, g gate, h func(echo.Context, []byte) any) {
 		s.echo.POST(path, s.guard(roles|operator,
-			s.withBody(&s.bodies, wire.MaxBody, g, func(c echo.Context, body []byte) error {
+			s.withBody(wire.MaxBody, g, func(c echo.Context, body []byte) error {
 				return handler(func(c echo.Context) any { return h(c, body) }).serve(c)
 			})))
 	}
-	add("/filter", recall, r.work, r.filter)
+	add("/filter", recall, s.filters, r.filter)
 	add("/exposures", recall, r.wait, r.take(""))
-	add("/exposures/query", recall|editor, r.work, r.query)
-	add("/exposures/explain", recall|editor, r.work, r.explain)
+	add("/exposures/query", recall|editor, s.filters, r.query)
+	add("/exposures/explain", recall|editor, s.filters, r.explain)
 	add("/exposures/unsee", recall, r.wait, r.take(exposure.Unsee))
 	add("/exposures/forget", recall, r.wait, r.take(exposure.Forget))
 	add("/exposures/link", recall, r.wait, r.take(exposure.Link))
@@ -79,7 +77,7 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) any {
 	}
 	out := answers.Get().(*[]byte)
 	defer func() {
-		if cap(*out) <= sizes[len(sizes)-1] {
+		if cap(*out) <= 1<<20 {
 			answers.Put(out)
 		}
 	}()

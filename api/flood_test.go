@@ -69,58 +69,11 @@ func TestFloodOfFilters(t *testing.T) {
 	want[map[string]any](r, 200, "POST", "/filter", body)
 }
 
-// TestTurns: filters beyond those that work wait in line, those beyond the bound are
-// refused at once, and reports are not kept out by either.
-func TestTurns(t *testing.T) {
-	turns := 8 * runtime.GOMAXPROCS(0)
-	r := newService(t, testConfig{exposure: &exposure.Config{}, api: func(c *Config) { c.Concurrency = turns + 2 }})
-	g := r.server.filters
-	var working []*place
-	for range turns {
-		p, err := g.enter()
-		if err != nil {
-			t.Fatal(err)
-		}
-		working = append(working, p)
-	}
-	done := make(chan reply, 2)
-	for range 2 {
-		go func() {
-			rep, err := r.try("POST", "/filter", `{"user":"u","items":["a"]}`)
-			if err != nil {
-				t.Error(err)
-			}
-			done <- rep
-		}()
-	}
-	eventually(t, "two wait for their turn", func() bool {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return len(g.waiting) == 2
-	})
-	if rep := r.do("POST", "/filter", `{"user":"u","items":["a"]}`); rep.status != 429 || rep.header.Get("Retry-After") == "" {
-		t.Errorf("one too many: %d %s", rep.status, rep.body)
-	}
-	if rep := r.do("POST", "/exposures", `{"user":"u","kind":"seen","items":["a"]}`); rep.status != 204 {
-		t.Errorf("a report beside them: %d %s", rep.status, rep.body)
-	}
-	working[0].leave()
-	for range 2 {
-		if rep := <-done; rep.status != 200 {
-			t.Errorf("after its turn had come: %d %s", rep.status, rep.body)
-		}
-	}
-	for _, p := range working[1:] {
-		p.leave()
-	}
-}
-
 // TestRefusedBody: what a refused client sends is received and discarded, and its
 // connection serves its next request.
 func TestRefusedBody(t *testing.T) {
 	r := newService(t, testConfig{exposure: &exposure.Config{}, api: func(c *Config) { c.Concurrency = 1 }})
-	other, err := r.server.filters.enter()
-	if err != nil {
+	if err := r.server.filters.enter(); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
@@ -143,7 +96,7 @@ func TestRefusedBody(t *testing.T) {
 			t.Fatalf("%d %.200s %v, want %d", res.StatusCode, answer, err, status)
 		}
 		if status == 429 {
-			other.leave()
+			r.server.filters.leave()
 		}
 	}
 }

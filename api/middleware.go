@@ -19,8 +19,8 @@ import (
 )
 
 // bound reads a request's body, and takes a place of a gate for the time of its work.
-func (s *Server) bound(from *bodyReader, limit int64, g *gate, next echo.HandlerFunc) echo.HandlerFunc {
-	return s.withBody(from, limit, g, func(c echo.Context, body []byte) error {
+func (s *Server) bound(limit int64, g gate, next echo.HandlerFunc) echo.HandlerFunc {
+	return s.withBody(limit, g, func(c echo.Context, body []byte) error {
 		c.Request().Body = io.NopCloser(bytes.NewReader(body))
 		return next(c)
 	})
@@ -29,8 +29,7 @@ func (s *Server) bound(from *bodyReader, limit int64, g *gate, next echo.Handler
 // boundPages is bound for pages, whose callers may not be known.
 func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		signedIn, public := s.bound(&s.bodies, MaxBody, s.work, next),
-			s.bound(&s.publicBodies, publicBody, s.work, next)
+		signedIn, public := s.bound(MaxBody, s.work, next), s.bound(publicBody, s.work, next)
 		return func(c echo.Context) error {
 			if known(c) {
 				return signedIn(c)
@@ -42,27 +41,24 @@ func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 
 // withBody reads the body of a request, and lets it work on it once it has a place of a gate. While a gate is full,
 // bodies are not read.
-func (s *Server) withBody(from *bodyReader, limit int64, g *gate,
-	work func(echo.Context, []byte) error) echo.HandlerFunc {
+func (s *Server) withBody(limit int64, g gate, work func(echo.Context, []byte) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if g.full() {
 			discard(c, limit)
 			return errTooMany
 		}
-		r, b := c.Request(), &body{from: from}
+		r, b := c.Request(), &body{held: &s.held}
 		defer b.release()
 		if r.Body != nil && r.Body != http.NoBody {
 			if err := b.read(c, limit); err != nil {
 				return err
 			}
 		}
-		place, err := g.enter()
-		if err != nil {
+		if err := g.enter(); err != nil {
 			return err
 		}
-		defer place.leave()
-		place.wait()
-		if from != &s.publicBodies {
+		defer g.leave()
+		if limit > publicBody {
 			s.conns.prove(r.Context())
 		}
 		return work(c, b.data)

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	_ "net/http/pprof" // profiles under /debug/pprof of http.DefaultServeMux
-	"runtime"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -36,9 +35,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("api: wait %v: want more than 0 and at most %v", cfg.Wait, MaxWait)
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(), echo: echo.New(),
-		bodies: bodyReader{budget: bodyBudget}, publicBodies: bodyReader{budget: publicBudget},
-		work: newGate(cfg.Concurrency), waiting: newAdaptiveGate(100*time.Millisecond, 16, cfg.Concurrency),
-		polling: newGate(cfg.Concurrency), draining: make(chan struct{})}
+		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency),
+		polling: make(gate, cfg.Concurrency), draining: make(chan struct{})}
 	s.conns = newConnections(cfg.Connections, s.metrics.closed)
 	js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncTimeout(MaxWait))
 	if err == nil {
@@ -93,7 +91,7 @@ func (s *Server) routes() {
 	})
 	for path, h := range map[string]http.Handler{"/debug/pprof/*": http.DefaultServeMux,
 		"/metrics": promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})} {
-		s.register(http.MethodGet, path, 0, s.bound(&s.bodies, MaxBody, s.work, echo.WrapHandler(h))) // operators only
+		s.register(http.MethodGet, path, 0, s.bound(MaxBody, s.work, echo.WrapHandler(h))) // operators only
 	}
 
 	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored",
@@ -102,13 +100,13 @@ func (s *Server) routes() {
 
 // handle registers a route for some roles, and for operators. Those that spend their time waiting for the bus have a
 // gate of their own, and keep no others out.
-func (s *Server) handle(g *gate, method, path string, roles bus.Role, h handler) {
-	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, g, h.serve))
+func (s *Server) handle(g gate, method, path string, roles bus.Role, h handler) {
+	s.register(method, path, roles, s.bound(MaxBody, g, h.serve))
 }
 
 // readers bounds requests that read events. Those that wait for events keep no others out.
 func (s *Server) readers(h handler) echo.HandlerFunc {
-	working, polling := s.bound(&s.bodies, MaxBody, s.work, h.serve), s.bound(&s.bodies, MaxBody, s.polling, h.serve)
+	working, polling := s.bound(MaxBody, s.work, h.serve), s.bound(MaxBody, s.polling, h.serve)
 	return func(c echo.Context) error {
 		if c.QueryParam("wait") != "" {
 			return polling(c)
@@ -138,13 +136,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop, err := s.serveBus(ctx)
 	if err != nil {
 		return errors.Join(err, l.Close())
-	}
-	if s.filters != nil {
-		end, err := s.filters.takeTurns(8 * runtime.GOMAXPROCS(0))
-		if err != nil {
-			return errors.Join(err, stop(), l.Close())
-		}
-		defer end()
 	}
 	server := &http.Server{
 		Handler:           s.echo,

@@ -251,7 +251,7 @@ func TestDrain(t *testing.T) {
 		}
 		done <- rep
 	}()
-	eventually(t, "the item is published", func() bool { return r.server.waiting.inside() == 1 })
+	eventually(t, "the item is published", func() bool { return len(r.server.waiting) == 1 })
 	r.end()
 	eventually(t, "nothing new is taken", func() bool { _, err := r.try("GET", "/healthz", nil); return err != nil })
 	r.Run()
@@ -275,12 +275,11 @@ func TestTooMuchAtOnce(t *testing.T) {
 		done <- rep
 	}
 	go request("POST", "/items/check", slow)
-	eventually(t, "the upload has begun", func() bool { return r.server.bodies.held.Load() > 0 })
+	eventually(t, "the upload has begun", func() bool { return r.server.held.Load() > 0 })
 	if rep := r.do("GET", "/clusters", nil); rep.status != 200 {
 		t.Errorf("beside a slow upload: %d %s", rep.status, rep.body)
 	}
-	other, err := r.server.work.enter() // takes the only slot
-	if err != nil {
+	if err := r.server.work.enter(); err != nil { // takes the only slot
 		t.Fatal(err)
 	}
 	if rep := r.do("GET", "/clusters", nil); rep.status != 429 || rep.header.Get("Retry-After") == "" {
@@ -289,11 +288,11 @@ func TestTooMuchAtOnce(t *testing.T) {
 	want[ingest.Outcome](r, 200, "POST", "/items", ingest.Item{ID: "a", Body: article(1)})
 	want[map[string]string](r, 200, "GET", "/healthz", nil)
 	go request("GET", "/verdicts?after=1&wait=30s", nil)
-	eventually(t, "the poll waits", func() bool { return r.server.polling.inside() == 1 })
+	eventually(t, "the poll waits", func() bool { return len(r.server.polling) == 1 })
 	if rep := r.do("GET", "/verdicts?after=1&wait=30s", nil); rep.status != 429 || rep.header.Get("Retry-After") == "" {
 		t.Errorf("beside a poll: %d", rep.status)
 	}
-	other.leave()
+	r.server.work.leave()
 	want[ingest.Outcome](r, 200, "DELETE", "/items/a", nil)
 	want[[]index.Event](r, 200, "GET", "/verdicts", nil)
 	if _, err := feed.Write([]byte(`{"body":"x"}`)); err != nil {
@@ -305,7 +304,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 	if rep := <-done; rep.status != 200 {
 		t.Errorf("the upload: %d %s", rep.status, rep.body)
 	}
-	eventually(t, "nothing of bodies is held", func() bool { return r.server.bodies.held.Load() == 0 })
+	eventually(t, "nothing of bodies is held", func() bool { return r.server.held.Load() == 0 })
 	r.end()
 	<-done
 }
@@ -320,7 +319,7 @@ func TestPanic(t *testing.T) {
 	if rec.Code != 500 || strings.Contains(rec.Body.String(), "secret") || !strings.Contains(rec.Body.String(), rec.Header().Get("X-Request-Id")) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if r.server.work.inside() != 0 {
+	if len(r.server.work) != 0 {
 		t.Error("a panic keeps its place")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -28,9 +27,7 @@ const serviceName = "jianguo"
 // pendingBytes are of its subscription, from which requests are taken without waiting.
 const (
 	busConcurrency = 32
-	busPatience    = 200 * time.Millisecond
-	busLeast       = 256
-	busMost        = 4096
+	busMost        = 1024
 	pendingMsgs    = 4096
 	pendingBytes   = 64 << 20
 )
@@ -59,16 +56,15 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 		return wrap.Err(err, "api: services on the bus")
 	}
 	for _, e := range s.endpoints {
-		g := newAdaptiveGate(busPatience, busLeast, busMost)
+		g := make(gate, busMost)
 		places := make(chan struct{}, busConcurrency)
 		handler := micro.HandlerFunc(func(r micro.Request) {
-			p, err := g.enter()
-			if err != nil {
+			if err := g.enter(); err != nil {
 				s.reply(ctx, e, r.Reply(), nats.NewMsg(r.Reply()), err)
 				return
 			}
 			running.Go(func() {
-				defer p.leave()
+				defer g.leave()
 				places <- struct{}{}
 				defer func() { <-places }()
 				s.answer(ctx, e, r.Data(), r.Reply())
