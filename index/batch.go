@@ -220,21 +220,18 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 	x.tables.Rows.SetFlags(v.ordinal, f)
 	x.tables.Rows.SetCluster(v.ordinal, s.cluster)
 	if (v.flags^f)&resident.Exemplar != 0 {
-		for _, p := range b.postings(v) {
-			if f&resident.Exemplar != 0 {
-				b.post(v.ordinal, p)
-			} else {
-				b.unpost(v.ordinal, p)
-			}
+		if p := v.posting(); f&resident.Exemplar != 0 {
+			b.post(v.ordinal, p)
+		} else {
+			b.unpost(v.ordinal, p)
 		}
 	}
 	v.flags, v.state = f, s
 }
 
-// postings are what a version is posted under; during a reindex, by two forms.
-func (b *batch) postings(v *version) []resident.Posting {
-	p := must.Get(resident.DecodePosting(v.ordinal, v.form.Fingerprint, v.form.Sketch))
-	return append(must.Get(b.x.second.Of(b.ctx, v.ordinal)), p)
+// posting is what a version is posted under.
+func (v *version) posting() resident.Posting {
+	return must.Get(resident.DecodePosting(v.ordinal, v.form.Fingerprint, v.form.Sketch))
 }
 
 // emit appends one event and returns it in its published form.
@@ -282,9 +279,7 @@ func (b *batch) revive(ordinal uint32) {
 	if f&resident.Swept == 0 {
 		return
 	}
-	for _, p := range b.postings(b.version(ordinal)) {
-		b.post(ordinal, p)
-	}
+	b.post(ordinal, b.version(ordinal).posting())
 	b.before.keepRow(b.x.tables.Rows, ordinal)
 	rows.SetFlags(ordinal, f&^resident.Swept)
 }

@@ -84,7 +84,6 @@ type catalogue struct {
 	stamps      map[string]int64 // kind+hash -> stamps.number
 	stampHashes sync.Map         // the inverse
 	sources     map[string]int64
-	second      *reindex.Second // postings of a reindex that is under way; nil: none
 
 	// mu guards the fields below; writers hold both locks to change them.
 	mu      sync.RWMutex

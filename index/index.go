@@ -197,7 +197,7 @@ func (x *Index) Verify(ctx context.Context) (*verify.Report, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	return verify.Run(ctx, verify.Catalogue{
-		DB: x.reader, Tables: x.tables, Overlay: x.forms.Load().overlay, Last: x.nextOrdinal - 1, Hash: x.stampHash,
+		DB: x.reader, Tables: x.tables, Overlay: x.forms.Load().overlay, Last: x.nextOrdinal - 1,
 		Progress: x.cfg.Progress,
 	})
 }

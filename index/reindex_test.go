@@ -59,12 +59,9 @@ func (d dialect) analyze(title, body string, _ time.Time) *Article {
 	return a
 }
 
-func (d dialect) article(id, body string, kept bool) *Article {
+func (d dialect) article(id, body string) *Article {
 	a := d.analyze("t", body, time.Time{})
-	a.ID = id
-	if kept {
-		a.Packed = PackText(body)
-	}
+	a.ID, a.Packed = id, PackText(body)
 	return a
 }
 
@@ -114,11 +111,10 @@ func newArchive(t *testing.T, seed uint64) *archive {
 	return &archive{t: t, r: r, p: &indextest.Press{Rand: r}}
 }
 
-// step is one action: an article, kept or not, a withdrawal, a decision, an undo.
+// step is one action: an article, a withdrawal, a decision, an undo.
 type step struct {
 	mutation *Mutation
 	body     string
-	kept     bool
 	decision *DecisionRequest
 }
 
@@ -136,7 +132,7 @@ func (a *archive) next(decisions uint64) step {
 	a.seq++
 	m := a.p.Mutation(a.seq)
 	m.At = a.now()
-	s := step{mutation: &m, kept: a.r.IntN(8) > 0}
+	s := step{mutation: &m}
 	if m.Article != nil {
 		s.body = m.Article.Text.Body
 		if a.r.IntN(20) == 0 {
@@ -156,7 +152,7 @@ func (s *step) do(t *testing.T, x *Index, d dialect) string {
 	}
 	m := *s.mutation
 	if m.Article != nil {
-		m.Article = d.article(s.mutation.Article.ID, s.body, s.kept)
+		m.Article = d.article(s.mutation.Article.ID, s.body)
 	}
 	outcomes, err := x.Add(context.Background(), []Mutation{m})
 	if err != nil {
@@ -267,7 +263,7 @@ func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 	ctx := context.Background()
 	at := seconds(a.now())
 	for range 60 {
-		q := d.article("new", a.p.Write(), true)
+		q := d.article("new", a.p.Write())
 		got, expected := x.matcher.Propose(q), want.matcher.Propose(q)
 		if diff := cmp.Diff(expected, got); diff != "" {
 			a.t.Fatalf("proposals (-fresh +reindexed):\n%s", diff)

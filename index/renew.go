@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"jianguo/index/match"
 	"jianguo/index/reindex"
+	"jianguo/index/resident"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
@@ -25,14 +27,10 @@ type (
 // writers' lock right before the first article of the new recipe can be added. A Reindex that
 // ends early leaves the recipe in force; the next one goes on where it was.
 //
-// The forms of the new recipe are made beside everything else (reindex.Run). Then versions are
-// posted by them in addition to the forms in force, a few at a time, so that articles of either
-// recipe meet them. The switch holds the writers' lock: it makes the forms of the versions that
-// have just arrived, commits that the new forms are in force, and lets go. After it, the former
-// postings are removed.
-//
-// On the disk there is nothing between the two recipes. What is in memory only, the second
-// postings, is in no snapshot; a start derives one set.
+// The forms of the new recipe are made beside everything else (reindex.Run), and what they change in
+// memory is read. The switch holds the writers' lock: it makes the forms of the versions that have just
+// arrived, commits that the new forms are in force, and replaces the postings of the versions that have
+// changed, some microseconds each.
 func (x *Index) Reindex(ctx context.Context, cfg ReindexConfig, switched func()) (report *ReindexReport, err error) {
 	x.write.Lock()
 	if x.closed {
@@ -65,8 +63,8 @@ type renewing struct {
 }
 
 func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *ReindexReport {
-	// Outlines are of the forms in force until they have been read. No sweep and no
-	// snapshot sees versions that are posted twice.
+	// Outlines are of the forms in force until they have been read. No sweep and no snapshot sees a part
+	// of the switch.
 	select {
 	case <-x.outlined:
 	case <-ctx.Done():
@@ -79,20 +77,32 @@ func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *Reindex
 		defer busy.Store(false)
 	}
 	var made *reindex.Run
+	x.locked(func() { made = must.Get(reindex.Begin(ctx, db, x.cfg, must.Get(x.stamp(ctx, x.cfg.Recipe)))) })
+	force := x.forms.Load().overlay
+	must.Do(made.Fill(ctx))
+	changes, through := must.Get(reindex.Changes(ctx, x.reader, force, made.Next(), 0)), made.Next().Through
 	x.locked(func() {
-		made = must.Get(reindex.Begin(ctx, db, x.cfg, must.Get(x.stamp(ctx, x.cfg.Recipe))))
-		x.second = &reindex.Second{DB: x.reader, Rows: x.tables.Rows, Put: x.tables.Exacts.Put, Matcher: x.matcher,
-			Force: x.forms.Load().overlay}
+		ctx := context.WithoutCancel(ctx)
+		must.Do(made.Fill(ctx)) // what has arrived meanwhile
+		changes = append(changes, must.Get(reindex.Changes(ctx, x.reader, force, made.Next(), through))...)
+		x.change(ctx, made, changes, switched)
 	})
-	defer x.settle(ctx, made)
-	for range 2 { // the second time for what has arrived meanwhile
-		must.Do(made.Fill(ctx))
-		x.repeat(ctx, func() bool {
-			x.second.Other = made.Next()
-			return must.Get(x.second.Post(ctx))
-		})
+	err := must.Catch(func() {
+		for group := range slices.Chunk(changes, 1024) {
+			x.locked(func() {
+				for i := range group {
+					if c := &group[i]; !c.Blank {
+						x.tables.Rows.SetOutline(c.Ordinal, &c.Outline)
+					}
+				}
+			})
+		}
+		must.Do(made.Clean(ctx))
+		must.Do(snapshots{x.catalogue}.Snapshot(ctx))
+	})
+	if err != nil && ctx.Err() == nil {
+		x.log.ErrorContext(ctx, "after a reindex: the next start does the rest", "error", err)
 	}
-	x.locked(func() { x.change(context.WithoutCancel(ctx), made, switched) })
 	return made.Report()
 }
 
@@ -106,39 +116,43 @@ func (x renewing) locked(f func()) {
 	f()
 }
 
-// repeat calls f under the writers' lock while it returns true, with pauses for the writers.
-func (x renewing) repeat(ctx context.Context, f func() (more bool)) {
-	for more := true; more; must.Do(pause(ctx)) {
-		x.locked(func() { more = f() })
-	}
-}
-
-// change puts the new recipe in force. Guarded by Index.write.
-func (x renewing) change(ctx context.Context, made *reindex.Run, switched func()) {
-	must.Do(made.Fill(ctx)) // what has arrived in the last moments
+// change puts the new recipe in force, in the files and then in memory. Guarded by Index.write.
+func (x renewing) change(ctx context.Context, made *reindex.Run, changes []reindex.Change, switched func()) {
 	next := &forms{overlay: made.Next(), recipe: x.cfg.Recipe, stamp: x.stamps["recipe"+x.cfg.Recipe]}
-	for x.second.Other = next.overlay; must.Get(x.second.Post(ctx)); {
+	next.readers.Reader = match.Reader{DB: x.judges, Compared: next.overlay.Compared()}
+	// Versions in current have their flags from there; the others get those that a start derives.
+	var turned []uint32
+	for i := range changes {
+		if changes[i].Turned {
+			turned = append(turned, changes[i].Ordinal)
+		}
 	}
-	compared := next.overlay.Compared()
-	next.readers.Reader = match.Reader{DB: x.judges, Compared: compared}
+	current := must.Get(sqlite.Column[uint32](ctx, x.reader, `SELECT ordinal FROM current
+		WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(turned)))
 	must.Do(made.Switch(ctx))
 	switched()
-	x.forms.Store(next)
-	x.matcher.CompareBy(compared)
-	x.judging.Compared = compared
-	must.Do(x.second.Switch(ctx))
-}
-
-// settle ends a reindex: the second postings are removed, and the forms that are not in
-// force.
-func (x renewing) settle(ctx context.Context, made *reindex.Run) {
-	err := must.Catch(func() {
-		x.repeat(x.ending, func() bool { return must.Get(x.second.Unpost(context.WithoutCancel(ctx))) })
-		x.locked(func() { x.second = nil })
-		must.Do(made.Clean(x.ending))
-		must.Do(snapshots{x.catalogue}.Snapshot(x.ending))
-	})
-	if err != nil && x.ending.Err() == nil {
-		x.log.ErrorContext(ctx, "after a reindex: the next start does the rest", "error", err)
+	rows := x.tables.Rows
+	for i := range changes {
+		c := &changes[i]
+		posted := func() bool {
+			return rows.Flags(c.Ordinal)&(resident.Exemplar|resident.Swept) == resident.Exemplar
+		}
+		if posted() {
+			x.matcher.Unpost(c.Ordinal, c.Before)
+		}
+		if c.Turned && !slices.Contains(current, c.Ordinal) {
+			rows.SetFlags(c.Ordinal, resident.Arrival(rows.Flags(c.Ordinal).Verdict(), c.Blank))
+		}
+		if posted() {
+			x.matcher.Post(c.Ordinal, c.After)
+		}
+		if !c.Blank {
+			x.tables.Exacts.Put(c.Exact, c.Ordinal)
+		}
+		rows.ForgetOutline(c.Ordinal)
 	}
+	// Last: a preview that was made of both is then one of the former recipe, and is not used.
+	x.forms.Store(next)
+	x.judging.Compared = next.readers.Compared
+	x.matcher.CompareBy(next.readers.Compared)
 }

@@ -136,7 +136,7 @@ func (a *archive) judgements(x *Index, before []Event) (events []Event) {
 		for range min(3, len(body)) {
 			body[r.IntN(len(body))] = rune(0x4e00 + r.IntN(2000))
 		}
-		e, err := x.Check(context.Background(), dialect(1).article("new", string(body), true), seconds(a.now()))
+		e, err := x.Check(context.Background(), dialect(1).article("new", string(body)), seconds(a.now()))
 		if err != nil {
 			a.t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func (s *step) speak(t *testing.T, x *Index, speaks *atomic.Int64) {
 	for {
 		if m.Article != nil {
 			d := dialect(speaks.Load())
-			m.Article = d.article(s.mutation.Article.ID, s.body, s.kept)
+			m.Article = d.article(s.mutation.Article.ID, s.body)
 			m.Article.Recipe = d.name()
 			if err := x.Preview(context.Background(), m.Article, m.At); err != nil {
 				t.Fatal(err)

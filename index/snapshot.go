@@ -21,15 +21,8 @@ const (
 )
 
 // Snapshot writes the pages of the resident data that have changed since the last
-// snapshot. All other methods may run meanwhile. While a reindex posts versions by two
-// forms, it writes nothing.
+// snapshot. All other methods may run meanwhile.
 func (x snapshots) Snapshot(ctx context.Context) error {
-	x.write.Lock()
-	twice := x.second != nil
-	x.write.Unlock()
-	if twice {
-		return nil
-	}
 	start := time.Now()
 	m, pages, err := x.snapshot.Write(ctx, resident.Source{
 		Tables:    x.tables,

@@ -13,17 +13,14 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/index/reindex"
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
-	"jianguo/internal/disk"
 	"jianguo/segment"
 )
 
 type reindexCmd struct {
-	Data   string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
-	DryRun bool   `help:"Print how much there is to do and about how long it takes; change nothing."`
-	JSON   bool   `help:"Print the result as JSON."`
+	Data string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
+	JSON bool   `help:"Print the result as JSON."`
 	segmentFlags
 	busAccess
 }
@@ -39,24 +36,15 @@ func (c *reindexCmd) Run(co *streams) (err error) {
 		return err
 	}
 	cfg := index.ReindexConfig{Dir: c.Data, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg)}
-	e, err := reindex.SampleEstimate(co.ctx, cfg)
-	if err != nil {
-		return err
-	}
-	if c.DryRun {
-		return c.print(co, e, func() { e.Print(co.out) })
-	}
-	if err := c.checkSpace(e); err != nil {
-		return err
-	}
-	if e.Resumed > 0 {
-		fmt.Fprintf(co.err, "continues after item %d\n", e.Resumed)
-	}
 	report, err := c.reindex(co, seg, cfg)
 	if err != nil {
 		return err
 	}
-	return c.print(co, report, func() { printReindex(co, report) })
+	if c.JSON {
+		return json.NewEncoder(co.out).Encode(report)
+	}
+	printReindex(co, report)
+	return nil
 }
 
 // reindex has the service that runs reindex the directory, or does it in this process.
@@ -94,35 +82,16 @@ func alone(co *streams, seg *segment.Segmenter, cfg index.ReindexConfig) (report
 	return report, errors.Join(err, x.Close())
 }
 
-// checkSpace returns an error if the disk is too small for the reindex.
-func (c *reindexCmd) checkSpace(e *reindex.Estimate) error {
-	free, err := disk.Disk{Dir: c.Data}.Free()
-	if err != nil || free >= uint64(e.Bytes) {
-		return err
-	}
-	return fmt.Errorf("a reindex may take %s more on the disk of %s, and %s are free: make room", reindex.MiB(e.Bytes),
-		c.Data, reindex.MiB(int64(free)))
-}
-
-func (c *reindexCmd) print(co *streams, result any, text func()) error {
-	if c.JSON {
-		return json.NewEncoder(co.out).Encode(result)
-	}
-	text()
-	return nil
-}
-
 func printReindex(co *streams, r *index.ReindexReport) {
+	if r.Resumed > 0 {
+		fmt.Fprintf(co.out, "continued after item %d\n", r.Resumed)
+	}
 	if !r.Switched {
 		fmt.Fprintf(co.out, "nothing to do: items are compared by recipe %s\n", r.Recipe)
 	} else {
 		fmt.Fprintf(co.out, "items are compared by recipe %s from now on\n", r.Recipe)
 		fmt.Fprintf(co.out, "  %d of %d items of another recipe have another fingerprint or sketch\n", r.Changed,
 			r.Items)
-	}
-	if r.WithoutText > 0 {
-		fmt.Fprintf(co.out, "  %s without a kept text: they keep their fingerprint, and meet new texts less well\n",
-			plural(int(r.WithoutText), "item"))
 	}
 	if r.Failed > 0 {
 		fmt.Fprintf(co.out, "  %s could not be worked on, and keep theirs too: see the log\n", plural(int(r.Failed),

@@ -14,12 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jianguo/index"
-	"jianguo/ingest"
 	"jianguo/internal/testbed"
 )
 
-// TestReindexDiskFull: a reindex refuses to start if the disk has too little space. One
-// that fills the disk all the same continues when there is space again.
+// TestReindexDiskFull: a reindex that fills the disk changes nothing, and continues when there is space again.
 func TestReindexDiskFull(t *testing.T) {
 	t.Parallel()
 	withOwnMounts(t, func(t *testing.T) {
@@ -28,19 +26,10 @@ func TestReindexDiskFull(t *testing.T) {
 		a.bulletins(600)
 		before := a.history()
 		a.flags = wordsFile(t)
-		seg := a.segmenter()
 		release := fill(t, disk, 96<<10)
 		out, err := exec.Command(a.binary, a.args("reindex", "--data", a.dir)...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "MiB are free: make room") {
+		if err == nil || !strings.Contains(string(out), "disk is full") {
 			t.Fatalf("on a full disk: %v\n%s", err, out)
-		}
-		x := a.open(seg)
-		_, err = x.Reindex(context.Background(), index.ReindexConfig{Dir: a.dir, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg), Batch: 16}, func() {})
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-		if err == nil || !strings.Contains(err.Error(), "full") {
-			t.Fatalf("without asking for room: %v", err)
 		}
 		release()
 		a.verify()

@@ -118,14 +118,6 @@ func (c *verifyCmd) verify(co *streams) error {
 			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run "+
 				"`jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
 		}
-		for _, i := range r.Reindexed {
-			state := "reindexed"
-			if i.Unfinished {
-				state = "reindex not finished"
-			}
-			fmt.Fprintf(co.out, "%s to recipe %s through item %d: %d fingerprints or sketches are others, %s without "+
-				"text\n", state, i.Recipe, i.Through, i.Changed, plural(int(i.WithoutText), "item"))
-		}
 		for _, s := range parts {
 			fmt.Fprintf(co.out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)),
 				s.File, s.Part)

@@ -26,10 +26,9 @@ type Overlay struct {
 	Recipe  int64  `json:"recipe"`  // stamps.number; 0: there are no rows
 	Through uint32 `json:"through"` // the last ordinal that was read: newer versions keep their own form
 
-	Items       int64 `json:"items"`        // versions read that were of another recipe
-	Changed     int64 `json:"changed"`      // of those, have a row
-	WithoutText int64 `json:"without_text"` // of those, have no kept text and keep their form
-	Failed      int64 `json:"failed"`       // of those, keep their form because their text could not be analysed
+	Items   int64 `json:"items"`   // versions read that were of another recipe
+	Changed int64 `json:"changed"` // of those, have a row
+	Failed  int64 `json:"failed"`  // of those, keep their form because their text could not be analysed
 }
 
 // Parse reads an Overlay from its value in meta; the zero Overlay from nothing.
@@ -68,21 +67,6 @@ func (o *Overlay) SnapshotOf(identity int64) int64 {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(identity))
 	b = binary.LittleEndian.AppendUint64(b, uint64(o.Place(o.Through)))
 	return int64(xxh3.Hash(b) >> 1)
-}
-
-// Summary is what the catalogue knows of a reindex.
-type Summary struct {
-	Recipe      string `json:"recipe"`
-	Through     uint32 `json:"through"` // ordinal of the last version that was read
-	Changed     int64  `json:"changed"` // versions that have another form since
-	WithoutText int64  `json:"without_text"`
-	Failed      int64  `json:"failed,omitempty"`
-	Unfinished  bool   `json:"unfinished,omitempty"` // it is not in force
-}
-
-// Summary describes a reindex; recipe is the hash of its recipe.
-func (o *Overlay) Summary(recipe string) Summary {
-	return Summary{Recipe: recipe, Through: o.Through, Changed: o.Changed, WithoutText: o.WithoutText, Failed: o.Failed}
 }
 
 // Stored reads what meta says of an overlay, the zero overlay for nothing.

@@ -49,17 +49,19 @@ type Config struct {
 
 // Report is what a reindex has done, all its runs together.
 type Report struct {
-	Summary
+	Recipe   string  `json:"recipe"`
+	Through  uint32  `json:"through"`           // ordinal of the last version that was read
 	Items    int64   `json:"items"`             // versions that had been fingerprinted by another recipe
+	Changed  int64   `json:"changed"`           // of those, have another form since
+	Failed   int64   `json:"failed,omitempty"`  // of those, keep their form: their text could not be analysed
 	Switched bool    `json:"switched"`          // false where there was nothing to do
 	Resumed  uint32  `json:"resumed,omitempty"` // after this ordinal: it had been interrupted
 	Looked   int64   `json:"looked"`            // versions read by this run
 	Seconds  float64 `json:"seconds"`
 }
 
-// Run makes forms of the versions whose text was kept, and puts them in force. Nothing else
-// changes: what was judged, decided and published stays. Versions without a kept text keep
-// their form. A Run that was interrupted is continued by the next one, unless that is of
+// Run makes forms of the versions, and puts them in force. Nothing else
+// changes: what was judged, decided and published stays. A Run that was interrupted is continued by the next one, unless that is of
 // another recipe.
 type Run struct {
 	cfg    Config
@@ -100,8 +102,8 @@ func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) (*Run, error
 // Report returns what has been done.
 func (r *Run) Report() *Report {
 	report := r.report
-	report.Items, report.Seconds = r.made.Items, time.Since(r.start).Seconds()
-	report.Summary = r.made.Summary(r.cfg.Recipe)
+	report.Recipe, report.Through, report.Seconds = r.cfg.Recipe, r.made.Through, time.Since(r.start).Seconds()
+	report.Items, report.Changed, report.Failed = r.made.Items, r.made.Changed, r.made.Failed
 	return &report
 }
 
@@ -138,18 +140,18 @@ func (r *Run) Clean(ctx context.Context) error {
 	}
 }
 
-// Kept is a version as a reindex reads it.
-type Kept struct {
+// kept is a version as a reindex reads it.
+type kept struct {
 	ordinal   uint32
 	recipe    int64
 	title     string
 	published sql.NullInt64
 	own       Form
-	packed    []byte // nil: not kept
+	packed    []byte // nil: of the recipe already, or without a text
 
-	Made    Form
-	Changed bool
-	Failed  error
+	made    Form
+	changed bool
+	failed  error
 }
 
 // batchBytes bounds the packed texts of a batch.
@@ -163,12 +165,12 @@ const keptQuery = `SELECT i.ordinal, i.recipe, i.title, i.published_at, i.exact,
 // errFull ends the reading of a batch.
 var errFull = errors.New("the batch is full")
 
-// Read reads up to limit versions after an ordinal, and makes their forms.
-func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32, limit int) ([]Kept, error) {
-	var batch []Kept
+// read reads the next versions, and makes their forms.
+func (r *Run) read(ctx context.Context) ([]kept, error) {
+	var batch []kept
 	size := 0
-	err := sqlite.Each(ctx, db, keptQuery, func(rows *sql.Rows) error {
-		var k Kept
+	err := sqlite.Each(ctx, r.db, keptQuery, func(rows *sql.Rows) error {
+		var k kept
 		err := rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint,
 			&k.own.Sketch, &k.packed)
 		batch = append(batch, k)
@@ -176,7 +178,7 @@ func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32,
 			return errFull
 		}
 		return err
-	}, goal, after, limit)
+	}, r.goal, r.made.Through, r.cfg.Batch)
 	if err != nil && !errors.Is(err, errFull) {
 		return nil, err
 	}
@@ -185,7 +187,7 @@ func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32,
 	for i := range batch {
 		if k := &batch[i]; k.packed != nil && ctx.Err() == nil {
 			g.Go(func() error {
-				k.Failed = k.analyze(c.Analyze)
+				k.failed = k.analyze(r.cfg.Analyze)
 				return nil
 			})
 		}
@@ -196,7 +198,7 @@ func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32,
 
 // analyze makes the form of a text. One that cannot be analysed must not stop the
 // others.
-func (k *Kept) analyze(f func(title, body string, published time.Time) *verdict.Article) (err error) {
+func (k *kept) analyze(f func(title, body string, published time.Time) *verdict.Article) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
@@ -212,29 +214,27 @@ func (k *Kept) analyze(f func(title, body string, published time.Time) *verdict.
 	}
 	a := f(k.title, body, published)
 	if a.Blank {
-		k.Changed = k.own.Exact != nil
+		k.changed = k.own.Exact != nil
 		return nil
 	}
-	k.Made = Form{Exact: bytes.Clone(a.Exact[:]), Fingerprint: int64(a.Print.Fingerprint),
+	k.made = Form{Exact: bytes.Clone(a.Exact[:]), Fingerprint: int64(a.Print.Fingerprint),
 		Sketch: a.Sketch.AppendBinary(nil)}
-	k.Changed = k.Made.Fingerprint != k.own.Fingerprint || !bytes.Equal(k.Made.Exact, k.own.Exact) ||
-		!bytes.Equal(k.Made.Sketch, k.own.Sketch)
+	k.changed = k.made.Fingerprint != k.own.Fingerprint || !bytes.Equal(k.made.Exact, k.own.Exact) ||
+		!bytes.Equal(k.made.Sketch, k.own.Sketch)
 	return nil
 }
 
-// Count adds what became of a version to an overlay.
-func (o *Overlay) Count(k *Kept, goal int64) {
+// count adds what became of a version to an overlay.
+func (o *Overlay) count(k *kept, goal int64) {
 	o.Through = k.ordinal
 	if k.recipe == goal {
 		return
 	}
 	o.Items++
 	switch {
-	case k.packed == nil && k.own.Exact != nil:
-		o.WithoutText++
-	case k.Failed != nil:
+	case k.failed != nil:
 		o.Failed++
-	case k.Changed:
+	case k.changed:
 		o.Changed++
 	}
 }
@@ -244,8 +244,8 @@ func (r *Run) Fill(ctx context.Context) error {
 	var last int64
 	err := r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&last)
 	for err == nil {
-		var batch []Kept
-		batch, err = r.cfg.Read(ctx, r.db, r.goal, r.made.Through, r.cfg.Batch)
+		var batch []kept
+		batch, err = r.read(ctx)
 		if err != nil || len(batch) == 0 {
 			return err
 		}
@@ -257,7 +257,7 @@ func (r *Run) Fill(ctx context.Context) error {
 }
 
 // write adds a batch's rows, and says so, in one transaction.
-func (r *Run) write(ctx context.Context, batch []Kept) error {
+func (r *Run) write(ctx context.Context, batch []kept) error {
 	next := r.made
 	err := r.transaction(ctx, func(tx *sql.Tx) {
 		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch)
@@ -265,15 +265,15 @@ func (r *Run) write(ctx context.Context, batch []Kept) error {
 		defer insert.Close()
 		for i := range batch {
 			k := &batch[i]
-			next.Count(k, r.goal)
-			if k.Failed != nil {
+			next.count(k, r.goal)
+			if k.failed != nil {
 				r.cfg.Logger.WarnContext(ctx, "a kept text cannot be analysed: its item keeps its fingerprint",
-					"ordinal", k.ordinal, "error", k.Failed)
+					"ordinal", k.ordinal, "error", k.failed)
 				continue
 			}
-			if k.Changed {
-				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.Made.Exact, k.Made.Fingerprint,
-					k.Made.Sketch)
+			if k.changed {
+				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.made.Exact, k.made.Fingerprint,
+					k.made.Sketch)
 				must.Dof(err, "ordinal %d", k.ordinal)
 			}
 		}

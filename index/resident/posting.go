@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"jianguo/compare"
 	"jianguo/index/bands"
@@ -33,17 +32,6 @@ func DecodePosting(ordinal uint32, fingerprint int64, encoded []byte) (Posting, 
 	}
 	s, err := compare.DecodeSketch(encoded)
 	return NewPosting(fp, &s), wrap.Err(err, "sketch of ordinal %d", ordinal)
-}
-
-// Without is the part of a posting that another does not have.
-func (p Posting) Without(o Posting) Posting {
-	if p.Fingerprint == o.Fingerprint {
-		p.Fingerprint = 0
-	}
-	p.Keys = slices.DeleteFunc(slices.Clone(p.Keys), func(k uint64) bool {
-		return slices.ContainsFunc(o.Keys, func(l uint64) bool { return k>>16 == l>>16 }) // the bits that bands keep
-	})
-	return p
 }
 
 // ReadPosting reads the posting of a version from the table or view of what versions

@@ -25,8 +25,6 @@ type Report struct {
 	// Recipes are the recipes that items are compared by, the oldest first, if there
 	// are several. Copies are found less well across recipes.
 	Recipes []string `json:",omitempty"`
-	// Reindexed describes the last reindex, and one that is not finished.
-	Reindexed []reindex.Summary `json:",omitempty"`
 	// Problems are sentences, at most maxProblems of them. The directory is whole if
 	// there are none.
 	Problems []string
@@ -82,6 +80,8 @@ var rules = []struct{ what, query string }{
 			(SELECT 1 FROM members m WHERE m.cluster = coalesce(c.cluster, i.cluster) AND m.ordinal = i.ordinal)`},
 	{"member belongs to another cluster", `SELECT m.ordinal FROM members m JOIN items i ON i.ordinal = m.ordinal
 		LEFT JOIN current c ON c.ordinal = i.ordinal WHERE coalesce(c.cluster, i.cluster) != m.cluster`},
+	{"form of no item", `SELECT place & 0xffffffff FROM overlay
+		WHERE NOT EXISTS (SELECT 1 FROM items WHERE ordinal = place & 0xffffffff)`},
 	{"kept text belongs to no item", `SELECT ordinal FROM texts t
 		WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = t.ordinal)`},
 }
@@ -91,8 +91,7 @@ type Catalogue struct {
 	DB       *sql.DB // read-only connections
 	Tables   resident.Tables
 	Overlay  reindex.Overlay
-	Last     uint32                    // the last ordinal
-	Hash     func(number int64) string // of a recipe, by its number
+	Last     uint32 // the last ordinal
 	Progress func(stage string, done, total int64)
 }
 
@@ -125,10 +124,7 @@ func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	if r.Recipes, err = c.recipes(ctx); err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
-	if r.Reindexed, err = summaries(ctx, c.DB, c.Hash); err == nil {
-		err = verifyForms(ctx, c.DB, c.Last, c.Hash, r.problem)
-	}
-	if err != nil {
+	if err := c.verifyForms(ctx, r); err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
 	for i, rule := range rules {
@@ -231,8 +227,34 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 	return nil
 }
 
+// verifyForms proves that the forms which meta speaks of are there. Those in force are read with the items.
+func (c *Catalogue) verifyForms(ctx context.Context, r *Report) error {
+	for _, key := range []string{reindex.InForce, reindex.Underway} {
+		o, err := reindex.Stored(ctx, c.DB, key)
+		if err != nil {
+			return err
+		}
+		if o.Through > c.Last {
+			r.problem("%s: it goes through item %d, and there are %d", key, o.Through, c.Last)
+		}
+		var forms int64
+		var known bool
+		if err := c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM overlay WHERE place > ?1 AND place <= ?2),
+			EXISTS (SELECT 1 FROM stamps WHERE number = ?3 AND kind = 'recipe')`,
+			o.Place(0), o.Place(o.Through), o.Recipe).Scan(&forms, &known); err != nil {
+			return err
+		}
+		if !known && o.Recipe != 0 {
+			r.problem("%s: recipe %d is unknown", key, o.Recipe)
+		}
+		if forms != o.Changed {
+			r.problem("%s: %d forms, and %d were made", key, forms, o.Changed)
+		}
+	}
+	return nil
+}
+
 // recipes returns the recipes that versions are compared by, nil if there is only one.
-// Report.Reindexed counts versions without a kept text.
 func (c *Catalogue) recipes(ctx context.Context) ([]string, error) {
 	hashes, err := sqlite.Column[string](ctx, c.DB, `SELECT hash FROM stamps WHERE kind = 'recipe'
 		AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2))

@@ -1,0 +1,60 @@
+package reindex
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"jianguo/compare"
+	"jianguo/index/resident"
+	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
+)
+
+// Change is a version that has another form by the next overlay.
+type Change struct {
+	Ordinal       uint32
+	Before, After resident.Posting
+	Exact         uint64          // the key of its normal form, where it is not Blank
+	Outline       compare.Outline // likewise
+	Blank, Turned bool            // by the next form; only by one of the two
+}
+
+// Changes reads the versions after an ordinal that next gives another form than force does.
+func Changes(ctx context.Context, db *sql.DB, force, next Overlay, after uint32) (all []Change, err error) {
+	if force == next {
+		return nil, nil
+	}
+	query := fmt.Sprintf(`SELECT f.ordinal, f.exact, f.fingerprint, f.sketch, n.exact, n.fingerprint, n.sketch
+		FROM %s f JOIN %s n ON n.ordinal = f.ordinal WHERE f.ordinal IN (
+			SELECT place & 0xffffffff FROM overlay WHERE place > ?1 + ?3 AND place <= ?1 + 0xffffffff
+			UNION SELECT place & 0xffffffff FROM overlay WHERE place > ?2 + ?3 AND place <= ?2 + 0xffffffff)
+		AND (f.exact IS NOT n.exact OR f.fingerprint != n.fingerprint OR f.sketch IS NOT n.sketch)`,
+		force.Compared(), next.Compared())
+	err = sqlite.Each(ctx, db, query, func(r *sql.Rows) error {
+		var ordinal uint32
+		var was, is Form
+		if err := r.Scan(&ordinal, &was.Exact, &was.Fingerprint, &was.Sketch, &is.Exact, &is.Fingerprint,
+			&is.Sketch); err != nil {
+			return err
+		}
+		c, err := changeOf(ordinal, &was, &is)
+		all = append(all, c)
+		return err
+	}, force.Place(0), next.Place(0), after)
+	return all, err
+}
+
+func changeOf(ordinal uint32, was, is *Form) (c Change, err error) {
+	c = Change{Ordinal: ordinal, Blank: is.Exact == nil, Turned: (was.Exact == nil) != (is.Exact == nil)}
+	if c.Before, err = resident.DecodePosting(ordinal, was.Fingerprint, was.Sketch); err != nil {
+		return c, err
+	}
+	if c.After, err = resident.DecodePosting(ordinal, is.Fingerprint, is.Sketch); err != nil || c.Blank {
+		return c, err
+	}
+	c.Exact = resident.ExactKey(is.Exact)
+	sketch, err := compare.DecodeSketch(is.Sketch)
+	c.Outline = sketch.Outline()
+	return c, wrap.Err(err, "sketch of ordinal %d", ordinal)
+}
