@@ -26,9 +26,7 @@ type Text struct {
 	Title, Body string // normal forms: clauses are separated by '\n'
 	// Words are the words of Form in order: the offset where each begins, times two, plus one for a name (a person, place, company).
 	// None: not known.
-	Words []int32
-	// Sentences are the offsets in Body where sentences begin; none: not known.
-	Sentences []int32
+	Words     []int32
 	Published int32    // day of publication, in days since 1970; 0: unknown
 	Learned   *Residue // clauses that carry no weight, learned of its source; nil: none
 }
@@ -207,7 +205,7 @@ func (d *Doc) WordAt(offset int) bool {
 
 // Size is about how many bytes a Doc takes, its text included.
 func (d *Doc) Size() int64 {
-	return int64(len(d.Form)+len(d.Text.Title)) + 4*int64(len(d.Text.Words)+len(d.Text.Sentences)+len(d.clauses)) +
+	return int64(len(d.Form)+len(d.Text.Title)) + 4*int64(len(d.Text.Words)+len(d.clauses)) +
 		12*int64(len(d.tokens)+len(d.title)) + 8*int64(len(d.shingles)) + 64*int64(len(d.values)+len(d.titled))
 }
 

@@ -89,12 +89,13 @@ func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
 	return hidden
 }
 
-// without appends s without the hidden spans.
-func without(dst []byte, s string, hidden []span) []byte {
+// without returns s without the hidden spans.
+func without(s string, hidden []span) string {
+	var b strings.Builder
 	from := 0
 	for _, h := range hidden {
-		dst = append(dst, s[from:h.start]...)
+		b.WriteString(s[from:h.start])
 		from = h.end
 	}
-	return append(dst, s[from:]...)
+	return b.String() + s[from:]
 }

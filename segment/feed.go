@@ -20,12 +20,10 @@ func (n *normalizer) escaped(s string) {
 // text feeds plain text.
 func (n *normalizer) text(s string) {
 	if hidden := n.folds.apart(s); hidden != nil {
-		n.together = without(n.together[:0], s, hidden)
-		s = view(n.together)
+		s = without(s, hidden)
 	}
 	if needsComposing(s) {
-		n.composed = norm.NFKC.AppendString(n.composed[:0], strings.Map(n.visible, s))
-		s = view(n.composed)
+		s = norm.NFKC.String(strings.Map(n.visible, s))
 	}
 	for _, r := range s {
 		n.rune(r)

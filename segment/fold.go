@@ -47,19 +47,6 @@ type folds struct {
 
 const several = 0xf << 24
 
-// plainClass is the class of the two thirds of the plane that only variants change; unsettled of other runes.
-func plainClass(r rune) class {
-	switch {
-	case r >= '\u3400' && r <= '\u4dbf', r > '丨' && r <= '\u9fff':
-		return ideograph
-	case r >= '\ua000' && r <= '\ua48c', r >= '\uac00' && r <= '\ud7a3': // Yi, Hangul
-		return word
-	case r >= '\ue000' && r <= '\uf8ff': // private use
-		return drop
-	}
-	return unsettled
-}
-
 // read reads data/tables/lookalikes.txt, whose format is described there, and fills the plane.
 func (f *folds) read(file []byte) error {
 	f.lookalikes = map[rune]rune{}
@@ -71,27 +58,13 @@ func (f *folds) read(file []byte) error {
 		return nil
 	})
 	for r := range rune(1 << 16) {
-		x := fold{r: r, class: plainClass(r)}
-		if x.class == unsettled {
-			x = f.compute(r)
+		x := f.compute(r)
+		if f.plane[r] = uint32(x.class)<<24 | uint32(x.r); x.more != "" {
+			f.plane[r] = several | uint32(len(f.more))
+			f.more = append(f.more, x.more)
 		}
-		f.put(r, x)
-	}
-	for r := range f.variants.single {
-		f.put(r, f.compute(r))
 	}
 	return err
-}
-
-func (f *folds) put(r rune, x fold) {
-	switch {
-	case r >= 1<<16:
-	case x.more != "":
-		f.plane[r] = several | uint32(len(f.more))
-		f.more = append(f.more, x.more)
-	default:
-		f.plane[r] = uint32(x.class)<<24 | uint32(x.r)
-	}
 }
 
 func (f *folds) of(r rune) fold {
@@ -107,9 +80,6 @@ func (f *folds) of(r rune) fold {
 
 // kind is the class of what a rune becomes; digit where it becomes several runes.
 func (f *folds) kind(r rune) class {
-	if uint32(r) < 1<<16 && f.plane[r]&several != several {
-		return class(f.plane[r] >> 24)
-	}
 	if x := f.of(r); x.more == "" {
 		return x.class
 	}
@@ -212,17 +182,11 @@ func enclosed(r rune) (string, bool) {
 
 // decimal is the value of a digit of any script: Unicode lists them in runs of ten from 0.
 func decimal(r rune) rune {
-	for _, t := range unicode.Nd.R16 {
-		if r >= rune(t.Lo) && r <= rune(t.Hi) {
-			return (r - rune(t.Lo)) % 10
-		}
+	zero := r
+	for unicode.Is(unicode.Nd, zero-1) {
+		zero--
 	}
-	for _, t := range unicode.Nd.R32 {
-		if r >= rune(t.Lo) && r <= rune(t.Hi) {
-			return (r - rune(t.Lo)) % 10
-		}
-	}
-	return 0
+	return (r - zero) % 10
 }
 
 func classify(r rune) class {

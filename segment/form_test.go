@@ -252,21 +252,6 @@ func TestBlank(t *testing.T) {
 	}
 }
 
-func TestSentences(t *testing.T) {
-	x := analyze("", "第一句，还是第一句。第二句！\n\n第三句在下一段，返回搜狐\n末段")
-	var sentences []string
-	for i, at := range x.Sentences {
-		end := len(x.Body)
-		if i+1 < len(x.Sentences) {
-			end = int(x.Sentences[i+1]) - 1
-		}
-		sentences = append(sentences, x.Body[at:end])
-	}
-	if d := cmp.Diff([]string{"第一句\n还是第一句", "第二句", "第三句在下一段", "末段"}, sentences); d != "" {
-		t.Errorf("sentences: %s", d)
-	}
-}
-
 func TestNames(t *testing.T) {
 	for _, c := range []struct {
 		body string
@@ -320,21 +305,10 @@ func TestTextIsReusable(t *testing.T) {
 		if used.Title != fresh.Title || used.Body != fresh.Body || used.Exact != fresh.Exact || used.Blank != fresh.Blank {
 			t.Errorf("%.20q: used again %q, fresh %q", body, used.Body, fresh.Body)
 		}
-		for _, d := range []string{cmp.Diff(fresh.Terms, used.Terms, cmpopts.EquateEmpty()), cmp.Diff(fresh.Begins, used.Begins, cmpopts.EquateEmpty()),
-			cmp.Diff(fresh.Sentences, used.Sentences, cmpopts.EquateEmpty())} {
+		for _, d := range []string{cmp.Diff(fresh.Terms, used.Terms, cmpopts.EquateEmpty()), cmp.Diff(fresh.Begins, used.Begins, cmpopts.EquateEmpty())} {
 			if d != "" {
 				t.Errorf("%.20q: %s", body, d)
 			}
-		}
-	}
-}
-
-// Runs of runes that are taken to fold to themselves, and those of the tables within them.
-func TestPlaneIsComputed(t *testing.T) {
-	f := shipped().current.Load().folds
-	for r := range rune(1 << 16) {
-		if got, want := f.of(r), f.compute(r); got.more != want.more || want.more == "" && got != want {
-			t.Errorf("%U folds to %v, computed %v", r, got, want)
 		}
 	}
 }

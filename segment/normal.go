@@ -26,10 +26,7 @@ type normalizer struct {
 	breaks []clauseBreak
 	// unsettled are the offsets in out of characters that depend on the words around them (see variants).
 	unsettled []int32
-	origin    *origin // not nil: records where each byte of out comes from (see Tokens)
-
-	settled            []rune // buffer of variants.settle
-	composed, together []byte // buffers of text
+	origin    *origin // not nil: records where each byte of out comes from (see Traced)
 }
 
 // A clauseBreak is a '\n' of the normal form that ends a sentence or a paragraph.
@@ -230,9 +227,7 @@ func (n *normalizer) end() []byte {
 	if n.last == digit {
 		n.endNumber(false)
 	}
-	if len(n.unsettled) > 0 {
-		n.settled = n.folds.variants.settle(n.out, n.unsettled, n.settled)
-	}
+	n.folds.variants.settle(n.out, n.unsettled)
 	return n.out
 }
 

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,14 +11,13 @@ import (
 // residue recognises the text that pages put around an article.
 type residue struct {
 	// byFirst are the patterns by the first rune of their first literal.
-	byFirst map[rune][]pattern
-	first   [1 << 16 / 64]uint64 // the set of those runes
+	byFirst map[rune][]*pattern
 }
 
 // add reads a list of patterns.
 func (r *residue) add(file string, normal func(string) string) error {
 	if r.byFirst == nil {
-		r.byFirst = map[rune][]pattern{}
+		r.byFirst = map[rune][]*pattern{}
 	}
 	line := 0
 	for s := range strings.Lines(file) {
@@ -30,10 +30,7 @@ func (r *residue) add(file string, normal func(string) string) error {
 			return fmt.Errorf("line %d: %.40q: %w", line, s, err)
 		}
 		for _, c := range p.firsts() {
-			r.byFirst[c] = append(r.byFirst[c], p)
-			if c < 1<<16 {
-				r.first[c>>6] |= 1 << (c & 63)
-			}
+			r.byFirst[c] = append(r.byFirst[c], &p)
 		}
 	}
 	return nil
@@ -48,26 +45,20 @@ func (p *pattern) firsts() []rune {
 	return []rune{c}
 }
 
-// find appends the spans of body that are residue; none if less than a third of body would remain. breaks are
+// find returns the spans of body that are residue; none if less than a third of body would remain. breaks are
 // body's ends of sentences. No residue begins or ends inside a Latin word or a number.
-func (r *residue) find(spans []span, body []byte, breaks []clauseBreak, f *folds) []span {
+func (r *residue) find(body []byte, breaks []clauseBreak, f *folds) (spans []span) {
 	var near []nearMatch
 	for i := 0; i < len(body); {
-		c, size := rune(body[i]), 1
-		if c >= utf8.RuneSelf {
-			c, size = utf8.DecodeRune(body[i:])
-		}
-		if uint32(c) < 1<<16 && r.first[c>>6]>>(c&63)&1 != 0 {
-			for k := range r.byFirst[c] {
-				p := &r.byFirst[c][k]
-				s, ok := p.match(body, i, breaks)
-				switch {
-				case !ok || f.splits(body, s.start) || f.splits(body, s.end):
-				case p.head+p.tail > 0:
-					near = append(near, nearMatch{s, p})
-				default:
-					spans = merge(spans, s)
-				}
+		c, size := utf8.DecodeRune(body[i:])
+		for _, p := range r.byFirst[c] {
+			s, ok := p.match(body, i, breaks)
+			switch {
+			case !ok || f.splits(body, s.start) || f.splits(body, s.end):
+			case p.head+p.tail > 0:
+				near = append(near, nearMatch{s, p})
+			default:
+				spans = merge(spans, s)
 			}
 		}
 		i += size
@@ -76,7 +67,7 @@ func (r *residue) find(spans []span, body []byte, breaks []clauseBreak, f *folds
 		spans = addNear(spans, near, len(body))
 	}
 	if _, outside := outside(spans, 0, len(body)); 3*outside < len(body) {
-		return spans[:0]
+		return nil
 	}
 	return spans
 }
@@ -134,38 +125,20 @@ func repeated(spans []span, title, body []byte, f *folds) []span {
 }
 
 // remove takes the spans out of body, in place, and leaves a clause break where each one was.
-func remove(body []byte, spans []span, breaks []clauseBreak) ([]byte, []clauseBreak) {
+func remove(body []byte, spans []span) []byte {
 	kept, from := body[:0], 0
-	keptBreaks, b := breaks[:0], 0
 	keep := func(end int) {
-		for from < end && separator(body[from]) {
-			from++
-		}
-		for end > from && separator(body[end-1]) {
-			end--
-		}
-		if from >= end {
-			return
-		}
-		between := clause
-		for ; b < len(breaks) && breaks[b].at < from; b++ {
-			between = max(between, breaks[b].class)
-		}
-		if len(kept) > 0 {
-			if between > clause {
-				keptBreaks = append(keptBreaks, clauseBreak{len(kept), between})
+		if part := bytes.Trim(body[from:end], "\n "); len(part) > 0 {
+			if len(kept) > 0 {
+				kept = append(kept, '\n')
 			}
-			kept = append(kept, '\n')
+			kept = append(kept, part...)
 		}
-		for ; b < len(breaks) && breaks[b].at < end; b++ {
-			keptBreaks = append(keptBreaks, clauseBreak{breaks[b].at - from + len(kept), breaks[b].class})
-		}
-		kept = append(kept, body[from:end]...)
 	}
 	for _, s := range spans {
 		keep(s.start)
 		from = s.end
 	}
 	keep(len(body))
-	return kept, keptBreaks
+	return kept
 }

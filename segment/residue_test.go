@@ -95,7 +95,7 @@ func TestResidueList(t *testing.T) {
 		n := normalizer{folds: s.current.Load().folds}
 		n.text(c.in)
 		body := n.end()
-		body, _ = remove(body, r.find(nil, body, n.breaks, s.current.Load().folds), n.breaks)
+		body = remove(body, r.find(body, n.breaks, s.current.Load().folds))
 		if string(body) != c.want {
 			t.Errorf("%q: %q remains, want %q", c.in, body, c.want)
 		}

@@ -22,9 +22,8 @@
 //
 // # Limits and compatibility
 //
-// Time and memory are linear in the length of the input. Nothing is allocated when a Text is used again for a
-// plain-text article of no greater length. Scripts without spaces other than Han and kana (Thai, Khmer, Lao)
-// are segmented character by character. Everything that Analyze returns may change with the Recipe, and nothing
+// Time and memory are linear in the length of the input. Scripts without spaces other than Han and kana (Thai,
+// Khmer, Lao) are segmented character by character. Everything that Analyze returns may change with the Recipe, and nothing
 // does while the Recipe stays the same.
 package segment
 
@@ -68,7 +67,7 @@ type tables struct {
 	weights weights
 }
 
-// New loads the tables, in about 23 ms.
+// New loads the tables, in about 50 ms.
 func New(cfg Config) (*Segmenter, error) {
 	s := &tables{folds: &folds{variants: new(variants)}, weights: shippedWeights}
 	recipe := xxh3.New()
@@ -149,13 +148,12 @@ func (s *tables) analyze(t *Text, title, body string) {
 	t.Recipe = s.recipe
 	t.titleOut = s.normalize(&t.title, t.titleOut, title)
 	t.bodyOut = s.normalize(&t.body, t.bodyOut, body)
-	t.spans = s.residue.find(t.spans[:0], t.bodyOut, t.body.breaks, s.folds)
-	t.spans = repeated(t.spans, t.titleOut, t.bodyOut, s.folds)
-	if len(t.spans) > 0 {
-		t.bodyOut, t.body.breaks = remove(t.bodyOut, t.spans, t.body.breaks)
+	residue := s.residue.find(t.bodyOut, t.body.breaks, s.folds)
+	residue = repeated(residue, t.titleOut, t.bodyOut, s.folds)
+	if len(residue) > 0 {
+		t.bodyOut = remove(t.bodyOut, residue)
 	}
 	t.Title, t.Body = view(t.titleOut), view(t.bodyOut)
-	t.divide()
 	if t.Blank = len(t.titleOut)+len(t.bodyOut) == 0; t.Blank {
 		return
 	}
@@ -165,7 +163,7 @@ func (s *tables) analyze(t *Text, title, body string) {
 	t.join(t.bodyOut)
 	t.Exact = xxh3.Hash128(t.content).Bytes()
 	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
-	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
+	t.Terms = appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
 	t.findWords(&s.lexicon)
 }
 
@@ -205,7 +203,7 @@ func (s *tables) trace(text string) *Traced {
 	n := normalizer{folds: s.folds, origin: &origin{}}
 	n.traced(text)
 	form, from := n.end(), n.origin.spans
-	for _, r := range s.residue.find(nil, form, n.breaks, s.folds) {
+	for _, r := range s.residue.find(form, n.breaks, s.folds) {
 		for i := r.start; i < r.end; i++ {
 			form[i] = '\n'
 		}

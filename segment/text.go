@@ -14,8 +14,6 @@ type Text struct {
 	// that only letters, digits, single spaces between Latin words, and the punctuation of numbers (3.5%,
 	// 12:30, 2023-08-09, 2.4亿-2.8亿) remain.
 	Title, Body string
-	// Sentences are the offsets in Body where sentences begin, in order; the first is 0 unless Body is empty.
-	Sentences []int32
 	// Exact is a 128-bit hash of the content: equal for two articles that differ only in form or page residue.
 	// Zero for a blank text.
 	Exact [16]byte
@@ -24,25 +22,21 @@ type Text struct {
 	// Terms are the features of the fingerprint; none only for Blank.
 	Terms []Term
 	// Begins are the words of what is compared, which is Body, or Title, a '\n' and Body where the body is short: the
-	// offset where each begins, times two, plus one for a name of two characters or more that the dictionary has (a
-	// place, company, person and other names).
+	// offset where each begins, times two, plus one for a place, company, person or other name of two characters or more.
 	Begins []int32
 
 	title, body       normalizer
 	titleOut, bodyOut []byte
-	spans             []span
 	// content is Body, or Title and Body, with single spaces between Latin words and no other separators.
-	content  []byte
-	form     []byte // of a short text
-	cutter   cut.Cutter
-	words    []cut.Token
-	features features
+	content []byte
+	form    []byte // of a short text
+	cutter  cut.Cutter
+	words   []cut.Token
 }
 
 func (t *Text) reset() {
 	t.Exact = [16]byte{}
 	t.Terms, t.Begins = t.Terms[:0], t.Begins[:0]
-	t.Sentences = t.Sentences[:0]
 	t.content, t.words = t.content[:0], nil
 }
 
@@ -83,17 +77,6 @@ func (t *Text) findWords(l *lexicon) {
 // headed reports that the body says too little alone, and is read with its headline before it.
 func (t *Text) headed() bool {
 	return len(t.bodyOut) < shortBody && len(t.titleOut) > 0 && !bytes.Equal(t.titleOut, t.bodyOut)
-}
-
-// divide fills Sentences.
-func (t *Text) divide() {
-	if len(t.bodyOut) == 0 {
-		return
-	}
-	t.Sentences = append(t.Sentences, 0)
-	for _, b := range t.body.breaks {
-		t.Sentences = append(t.Sentences, int32(b.at+1))
-	}
 }
 
 // join appends a normal form to the content.

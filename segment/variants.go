@@ -105,11 +105,10 @@ func (v *variants) unsettled(s []rune) []byte {
 	return b
 }
 
-// settle replaces the unsettled characters of text, which begin at these offsets. The
-// longest phrase counts.
-func (v *variants) settle(text []byte, at []int32, became []rune) []rune {
-	became = became[:0]
-	for _, p := range at {
+// settle replaces the unsettled characters of text, which begin at these offsets. The longest phrase counts.
+func (v *variants) settle(text []byte, at []int32) {
+	became := make([]rune, len(at))
+	for i, p := range at {
 		r, _ := utf8.DecodeRune(text[p:])
 		to, longest := v.alone(r), 0
 		for _, ph := range v.phrases[r] {
@@ -118,12 +117,11 @@ func (v *variants) settle(text []byte, at []int32, became []rune) []rune {
 				to, longest = ph.to, n
 			}
 		}
-		became = append(became, to)
+		became[i] = to
 	}
 	for i, p := range at {
 		utf8.EncodeRune(text[p:], became[i])
 	}
-	return became
 }
 
 // meets reports whether s stands at the beginning (step 1) or the end (step -1) of text, separators aside.

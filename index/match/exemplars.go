@@ -56,7 +56,7 @@ func (e *exemplar) size() int64 {
 	case e.doc != nil:
 		n += e.doc.Size()
 	case e.text != nil:
-		n += int64(len(e.text.Title) + len(e.text.Body) + 4*(len(e.text.Words)+len(e.text.Sentences)))
+		n += int64(len(e.text.Title) + len(e.text.Body) + 4*len(e.text.Words))
 	}
 	return n
 }

@@ -85,7 +85,7 @@ func TestTableHoldsTheDictionary(t *testing.T) {
 		if f := d.freqs[d.nodes[p].freq]; f != x.Freq() {
 			t.Fatalf("%q: frequency %v, want %v", x.Text(), f, x.Freq())
 		}
-		if tag := d.Tags()[d.Tag(p)]; tag != x.Pos() {
+		if tag := d.Tag(p); tag != x.Pos() {
 			t.Fatalf("%q: part of speech %q, want %q", x.Text(), tag, x.Pos())
 		}
 	}

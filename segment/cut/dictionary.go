@@ -125,11 +125,8 @@ func (d *Dictionary) measure() {
 	}
 }
 
-// Tags are the parts of speech in the dictionary (gse's: nr, ns, v, ...).
-func (d *Dictionary) Tags() []string { return d.tags }
-
-// Tag is the part of speech of a word, an index into Tags.
-func (d *Dictionary) Tag(word int32) uint8 { return d.tag[word] }
+// Tag is the part of speech of a word (gse's: nr, ns, v, ...).
+func (d *Dictionary) Tag(word int32) string { return d.tags[d.tag[word]] }
 
 // code is the code of a character, 0 if no word has it.
 func (d *Dictionary) code(char string) uint16 {
