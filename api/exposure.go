@@ -39,8 +39,7 @@ type exposureRoutes struct {
 
 // AddExposure registers the routes and bus services of a store: POST /filter,
 // POST /exposures with /query, /explain, /unsee, /forget, /link and /unlink, exposures.filter and
-// exposures.report. It is called between New and Serve. The services answer a packed
-// request with a bitmap and a JSON one with JSON.
+// exposures.report. It is called between New and Serve.
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.hotList.exposure = store
 	r := &exposureRoutes{server: s, store: store, wait: make(gate, 8*s.cfg.Concurrency)}
@@ -88,7 +87,7 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) any {
 	contentType := echo.MIMEApplicationJSON
 	if format == exposure.Bitmap {
 		contentType = BitmapType
-		tellOutcome(h.Set, o)
+		tellOutcome(h, o)
 	}
 	h.Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
 	must.Do(c.Blob(http.StatusOK, contentType, b))
@@ -101,13 +100,13 @@ func accepts(c echo.Context, contentType string) bool {
 }
 
 // tellOutcome sets the headers of a bitmap answer.
-func tellOutcome(set func(name, value string), o wire.Outcome) {
-	set(DroppedHeader, strconv.Itoa(o.Dropped))
+func tellOutcome(h http.Header, o wire.Outcome) {
+	h.Set(DroppedHeader, strconv.Itoa(o.Dropped))
 	if o.Relaxed > 0 {
-		set(RelaxedHeader, strconv.Itoa(o.Relaxed))
+		h.Set(RelaxedHeader, strconv.Itoa(o.Relaxed))
 	}
 	if o.Degraded != "" {
-		set(DegradedHeader, o.Degraded)
+		h.Set(DegradedHeader, o.Degraded)
 	}
 }
 
@@ -187,16 +186,10 @@ func readable(c echo.Context, v fmt.Stringer) any {
 	return nil
 }
 
-// filterMessage serves exposures.filter. A bitmap has its headers as on HTTP.
-func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, header nats.Header) []byte {
-	format := exposure.JSON
-	if wire.IsPacked(data) {
-		format = exposure.Bitmap
-	}
-	out, o, err := r.store.FilterBytes(ctx, nil, data, format)
-	if must.Do(r.reason(err)); format == exposure.Bitmap {
-		tellOutcome(header.Set, o)
-	}
+// filterMessage serves exposures.filter.
+func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
+	out, _, err := r.store.FilterBytes(ctx, nil, data, exposure.JSON)
+	must.Do(r.reason(err))
 	return out
 }
 

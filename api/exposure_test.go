@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -263,56 +262,21 @@ func TestExposureConnections(t *testing.T) {
 	}
 }
 
-func TestExposureBinary(t *testing.T) {
+// TestBitmap: a bitmap has a bit for each item, and one for each relaxed item, oldest shard first.
+func TestBitmap(t *testing.T) {
 	t.Parallel()
 	x := newExposureServer(t, exposure.Config{Policies: map[string]exposure.Policy{"": {Slots: 3, Capacity: 64, Tail: 8}}}, nil)
 	var seen []string
 	for i := range 100 {
 		seen = append(seen, fmt.Sprint(i))
 	}
-	x.json("/exposures", `{"user":"u","kind":"seen","items":[`+strings.Join(seen, ",")+`]}`, 204)
-	header := func(kind byte, n, max, atLeast uint32) []byte {
-		b := append([]byte("JGF1"), kind, 0, 1, 0, 0, 0, 0, 0)
-		for _, v := range []uint32{n, max, atLeast, 0} {
-			b = binary.LittleEndian.AppendUint32(b, v)
-		}
-		return append(b, 'u')
+	all := strings.Join(seen, ",")
+	x.json("/exposures", `{"user":"u","kind":"seen","items":[`+all+`]}`, 204)
+	status, got, h := x.post("/filter", "application/json", BitmapType, []byte(`{"user":"u","items":[95,96,97,98,99,100,101,"102",103,104]}`))
+	if status != 200 || !bytes.Equal(got, []byte{0xe0, 3}) || h.Get(DroppedHeader) != "5" || h.Get("Content-Type") != BitmapType {
+		t.Errorf("%d %x %v", status, got, h)
 	}
-	ints, bytesReq := header(1, 10, 0, 0), header(2, 10, 0, 0)
-	want := make([]byte, 2)
-	for i := range 10 {
-		v := 95 + i
-		ints = binary.LittleEndian.AppendUint64(ints, uint64(v))
-		bytesReq = binary.LittleEndian.AppendUint16(bytesReq, uint16(len(fmt.Sprint(v))))
-		bytesReq = fmt.Append(bytesReq, v)
-		if v >= 100 {
-			want[i/8] |= 1 << (i % 8)
-		}
-	}
-	for name, req := range map[string][]byte{"int64": ints, "bytes": bytesReq} {
-		status, got, h := x.post("/filter", PackedType, BitmapType, req)
-		if status != 200 || !bytes.Equal(got, want) || h.Get(DroppedHeader) != "5" || h.Get("Content-Type") != BitmapType {
-			t.Errorf("%s: %d %x %v, want %x", name, status, got, h, want)
-		}
-		reply, err := x.Conn.Request("exposures.filter", req, patience)
-		if err != nil || !bytes.Equal(reply.Data, want) || reply.Header.Get(DroppedHeader) != "5" {
-			t.Errorf("%s on the bus: %x %v %v", name, reply.Data, reply.Header, err)
-		}
-		for n := range len(req) { // cut anywhere, it is an error and not a crash
-			if status, _, _ := x.post("/filter", PackedType, BitmapType, req[:n]); status != 400 {
-				t.Fatalf("%s cut to %d bytes: %d", name, n, status)
-			}
-		}
-	}
-	if _, got, _ := x.post("/filter", PackedType, "", ints); string(got) != `{"items":[100,101,102,103,104],"dropped":5}` {
-		t.Errorf("packed in, JSON out: %s", got)
-	}
-	// Relaxed items, oldest shard first, in a second bitmap.
-	relax := header(1, 100, 0, 3)
-	for i := range 100 {
-		relax = binary.LittleEndian.AppendUint64(relax, uint64(i))
-	}
-	_, got, h := x.post("/filter", PackedType, "text/html, "+BitmapType+";q=1", relax)
+	_, got, h = x.post("/filter", "application/json", "text/html, "+BitmapType+";q=1", []byte(`{"user":"u","at_least":3,"items":[`+all+`]}`))
 	if len(got) != 26 || !slices.Equal(got[:13], make([]byte, 13)) || got[13] != 7 || h.Get(RelaxedHeader) != "3" {
 		t.Errorf("relaxed: %x %v", got, h)
 	}
@@ -372,13 +336,6 @@ func TestExposureDegraded(t *testing.T) {
 		_, b, h := x.post("/filter", "application/json", BitmapType, []byte(`{"user":"u","items":["1",2]}`))
 		if !bytes.Equal(b, []byte{bits}) || h.Get(DegradedHeader) != mode || h.Get(DroppedHeader) != dropped {
 			t.Errorf("bitmap: %x %v", b, h)
-		}
-		packed := append([]byte("JGF1\x01\x00\x01\x00\x00\x00\x00\x00\x02"), make([]byte, 15)...)
-		packed = append(packed, "u\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00"...)
-		m, err := x.Conn.Request("exposures.filter", packed, patience)
-		must(err)
-		if !bytes.Equal(m.Data, []byte{bits}) || m.Header.Get(DegradedHeader) != mode || m.Header.Get(DroppedHeader) != dropped {
-			t.Errorf("packed on the bus: %x %v", m.Data, m.Header)
 		}
 		_, err = db.Exec("UPDATE user SET head = ?", head) // for the verify at the end
 		must(err)

@@ -299,12 +299,10 @@ func newTraffic() (*traffic, error) {
 	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem", "Filtered", "History", "Explanation", "Decision", "SuspectRow", "Suspect"} {
 		doc.Components.Schemas[name].Value.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
 	}
-	for _, opaque := range []string{ndjsonType, PackedType} {
-		openapi3filter.RegisterBodyDecoder(opaque, func(r io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
-			b, err := io.ReadAll(r)
-			return string(b), err
-		})
-	}
+	openapi3filter.RegisterBodyDecoder(ndjsonType, func(r io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+		b, err := io.ReadAll(r)
+		return string(b), err
+	})
 	router, err := gorillamux.NewRouter(doc)
 	return &traffic{doc: doc, router: router, seen: map[string]bool{}}, err
 }
@@ -345,9 +343,7 @@ func (tr *traffic) check(req *http.Request, sent []byte, res *http.Response, got
 		return err
 	}
 	clean.Header = req.Header.Clone()
-	if clean.Header.Get("Content-Type") != PackedType {
-		clean.Header.Set("Content-Type", "application/json")
-	}
+	clean.Header.Set("Content-Type", "application/json")
 	if len(sent) == 0 {
 		clean.Body = http.NoBody
 	}
@@ -417,6 +413,3 @@ func (h held) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return res, nil
 }
-
-// PackedType is the content type of packed requests, which the service knows by their bytes.
-const PackedType = "application/x-jianguo-packed"

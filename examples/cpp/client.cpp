@@ -15,25 +15,22 @@ class ExposureClient {
 
   // Reports items; when this returns they are durable, and the next filter knows them.
   void report(const std::string& user, const std::string& kind, const std::vector<std::string>& items) {
-    post("/exposures", "application/json", "application/json",
+    post("/exposures", "application/json",
          "{\"user\":" + quote(user) + ",\"kind\":\"" + kind + "\",\"items\":" + array(items) + "}");
   }
 
   // Asks in JSON and returns the JSON answer: {"items":[...],"dropped":n}.
   std::string filter(const std::string& user, const std::vector<std::string>& items) {
-    return post("/filter", "application/json", "application/json",
+    return post("/filter", "application/json",
                 "{\"user\":" + quote(user) + ",\"items\":" + array(items) + "}");
   }
 
-  // The cheap way for numeric ids: packed request, bitmap answer, no JSON at all.
-  std::vector<int64_t> filterPacked(const std::string& user, const std::vector<int64_t>& ids) {
-    std::string b = "JGF1";
-    b += '\1', b += '\0';  // int64 ids, no flags
-    put(b, user.size(), 2), put(b, 0, 4);  // and lengths of scene and nothing
-    put(b, ids.size(), 4), put(b, 0, 12);  // and max, at_least, deadline_ms
-    b += user;
-    for (int64_t id : ids) put(b, static_cast<uint64_t>(id), 8);
-    std::string bitmap = post("/filter", "application/x-jianguo-packed", "application/octet-stream", b);
+  // The cheap way: the answer is a bitmap.
+  std::vector<int64_t> filterBits(const std::string& user, const std::vector<int64_t>& ids) {
+    std::string items;
+    for (int64_t id : ids) items += (items.empty() ? "" : ",") + std::to_string(id);
+    std::string bitmap = post("/filter", "application/octet-stream",
+                              "{\"user\":" + quote(user) + ",\"items\":[" + items + "]}");
     std::vector<int64_t> unseen;
     for (size_t i = 0; i < ids.size(); i++)
       if (static_cast<unsigned char>(bitmap.at(i >> 3)) >> (i & 7) & 1) unseen.push_back(ids[i]);
@@ -41,10 +38,6 @@ class ExposureClient {
   }
 
  private:
-  static void put(std::string& b, uint64_t v, int bytes) {  // little-endian on any machine
-    for (int i = 0; i < bytes; i++, v >>= 8) b += static_cast<char>(v & 255);
-  }
-
   static std::string quote(const std::string& s) {
     std::string q = "\"";
     for (char c : s) (c == '"' || c == '\\') ? (q += '\\', q += c) : q += c;
@@ -60,10 +53,10 @@ class ExposureClient {
     return size * n;
   }
 
-  std::string post(const std::string& path, const std::string& type, const std::string& accept, const std::string& body) {
+  std::string post(const std::string& path, const std::string& accept, const std::string& body) {
     CURL* c = curl_.get();  // one handle keeps its connection open from call to call
     std::string answer, full = url_ + path;
-    curl_slist* raw = curl_slist_append(nullptr, ("Content-Type: " + type).c_str());
+    curl_slist* raw = curl_slist_append(nullptr, "Content-Type: application/json");
     raw = curl_slist_append(raw, ("Accept: " + accept).c_str());
     raw = curl_slist_append(raw, "Expect:");  // do not wait for 100 Continue
     if (!token_.empty()) raw = curl_slist_append(raw, ("Authorization: Bearer " + token_).c_str());
@@ -92,7 +85,7 @@ int main(int argc, char** argv) try {
   client.report(argv[2], "seen", {"1001", "1003", "caf\u00e9/\u4e2d\u6587"});
   std::cout << client.filter(argv[2], {"1001", "1002", "caf\u00e9/\u4e2d\u6587", "new"}) << "\n[";
   const char* comma = "";
-  for (int64_t id : client.filterPacked(argv[2], {1001, 1002, 1003, 1004})) std::cout << comma << id, comma = ", ";
+  for (int64_t id : client.filterBits(argv[2], {1001, 1002, 1003, 1004})) std::cout << comma << id, comma = ", ";
   std::cout << "]\n";
 } catch (const std::exception& e) {
   std::cerr << e.what() << "\n";

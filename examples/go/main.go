@@ -5,7 +5,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,12 +19,13 @@ type client struct {
 	url, token string
 }
 
-func (c *client) post(path, contentType, accept string, body []byte) ([]byte, error) {
-	req, err := http.NewRequest(http.MethodPost, c.url+path, bytes.NewReader(body))
+func (c *client) post(path, accept string, body map[string]any) ([]byte, error) {
+	b, _ := json.Marshal(body) // strings and numbers always marshal
+	req, err := http.NewRequest(http.MethodPost, c.url+path, bytes.NewReader(b))
 	if err != nil {
 		return nil, err
 	}
-	req.Header = http.Header{"Content-Type": {contentType}, "Accept": {accept}, "Authorization": {"Bearer " + c.token}}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {accept}, "Authorization": {"Bearer " + c.token}}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -38,35 +38,20 @@ func (c *client) post(path, contentType, accept string, body []byte) ([]byte, er
 	return answer, err
 }
 
-func (c *client) postJSON(path string, body map[string]any) ([]byte, error) {
-	b, _ := json.Marshal(body) // strings always marshal
-	return c.post(path, "application/json", "application/json", b)
-}
-
 // report returns when the items are durable and the next filter knows them.
 func (c *client) report(user, kind string, items ...string) error {
-	_, err := c.postJSON("/exposures", map[string]any{"user": user, "kind": kind, "items": items})
+	_, err := c.post("/exposures", "application/json", map[string]any{"user": user, "kind": kind, "items": items})
 	return err
 }
 
 // filter asks in JSON: {"items":[...],"dropped":n}.
 func (c *client) filter(user string, items ...string) ([]byte, error) {
-	return c.postJSON("/filter", map[string]any{"user": user, "items": items})
+	return c.post("/filter", "application/json", map[string]any{"user": user, "items": items})
 }
 
-// filterPacked is the cheap way for numeric ids: packed request, bitmap answer.
-func (c *client) filterPacked(user string, ids ...int64) (unseen []int64, err error) {
-	le := binary.LittleEndian
-	b := append([]byte("JGF1"), 1, 0)         // int64 ids, no flags
-	b = le.AppendUint16(b, uint16(len(user))) // then lengths of scene and nothing
-	b = append(b, 0, 0, 0, 0)
-	b = le.AppendUint32(b, uint32(len(ids))) // then max, at_least, deadline_ms
-	b = append(b, make([]byte, 12)...)
-	b = append(b, user...)
-	for _, id := range ids {
-		b = le.AppendUint64(b, uint64(id))
-	}
-	bitmap, err := c.post("/filter", "application/x-jianguo-packed", "application/octet-stream", b)
+// filterBits is the cheap way: the answer is a bitmap.
+func (c *client) filterBits(user string, ids ...int64) (unseen []int64, err error) {
+	bitmap, err := c.post("/filter", "application/octet-stream", map[string]any{"user": user, "items": ids})
 	for i, id := range ids {
 		if err == nil && bitmap[i/8]>>(i%8)&1 != 0 {
 			unseen = append(unseen, id)
@@ -84,7 +69,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	unseen, err := c.filterPacked(args[1], 1001, 1002, 1003, 1004)
+	unseen, err := c.filterBits(args[1], 1001, 1002, 1003, 1004)
 	fmt.Printf("%s\n%s\n", answer, strings.ReplaceAll(fmt.Sprint(unseen), " ", ", "))
 	return err
 }

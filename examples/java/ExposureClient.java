@@ -5,8 +5,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,7 +13,6 @@ import java.util.stream.Collectors;
 
 /** What has this user not been shown? java ExposureClient URL USER [TOKEN] */
 public class ExposureClient {
-    private static final String PACKED = "application/x-jianguo-packed";
     private static final String BITMAP = "application/octet-stream";
 
     private final HttpClient http = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(2)).build();
@@ -62,16 +59,10 @@ public class ExposureClient {
                 StandardCharsets.UTF_8);
     }
 
-    /** The cheap way for numeric ids: packed request, bitmap answer, no JSON at all. */
-    List<Long> filterPacked(String user, List<Long> ids) throws IOException, InterruptedException {
-        byte[] name = user.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer b = ByteBuffer.allocate(28 + name.length + 8 * ids.size()).order(ByteOrder.LITTLE_ENDIAN);
-        b.put("JGF1".getBytes(StandardCharsets.US_ASCII)).put((byte) 1).put((byte) 0);
-        b.putShort((short) name.length).putShort((short) 0).putShort((short) 0);
-        b.putInt(ids.size()).putInt(0).putInt(0).putInt(0); // ids, max, at_least, deadline_ms
-        b.put(name);
-        ids.forEach(b::putLong);
-        byte[] bitmap = post("/filter", PACKED, BITMAP, b.array());
+    /** The cheap way: the answer is a bitmap. */
+    List<Long> filterBits(String user, List<Long> ids) throws IOException, InterruptedException {
+        String body = "{\"user\":" + quote(user) + ",\"items\":" + ids + "}";
+        byte[] bitmap = post("/filter", "application/json", BITMAP, body.getBytes(StandardCharsets.UTF_8));
         List<Long> unseen = new ArrayList<>();
         for (int i = 0; i < ids.size(); i++) {
             if ((bitmap[i >> 3] >> (i & 7) & 1) != 0) {
@@ -86,6 +77,6 @@ public class ExposureClient {
         String user = args[1];
         client.report(user, "seen", List.of("1001", "1003", "caf\u00e9/\u4e2d\u6587"));
         System.out.println(client.filter(user, List.of("1001", "1002", "caf\u00e9/\u4e2d\u6587", "new")));
-        System.out.println(client.filterPacked(user, List.of(1001L, 1002L, 1003L, 1004L)));
+        System.out.println(client.filterBits(user, List.of(1001L, 1002L, 1003L, 1004L)));
     }
 }

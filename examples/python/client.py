@@ -5,7 +5,6 @@
 import http.client
 import json
 import random
-import struct
 import sys
 import time
 import urllib.parse
@@ -32,8 +31,8 @@ class Client:
         answer = self.connection.getresponse()
         return answer.status, answer.read()
 
-    def _post(self, path, body, content="application/json", accept="application/json"):
-        headers = {"Content-Type": content, "Accept": accept, "Authorization": "Bearer " + self.token}
+    def _post(self, path, body, accept="application/json"):
+        headers = {"Content-Type": "application/json", "Accept": accept, "Authorization": "Bearer " + self.token}
         end, wait = time.monotonic() + self.deadline, 0.05
         while True:
             try:
@@ -61,13 +60,10 @@ class Client:
         body = {"user": user, "items": items, "deadline_ms": int(self.deadline * 1000)}
         return self._post("/filter", json.dumps(body).encode()).decode()
 
-    def filter_packed(self, user, *ids):
-        """The cheap way for numeric ids: packed request, bitmap answer."""
-        name = user.encode()
-        # JGF1, int64 ids, no flags; lengths of user, scene and nothing; ids; max, at_least, deadline_ms
-        head = struct.pack("<4sBBHHHIIII", b"JGF1", 1, 0, len(name), 0, 0, len(ids), 0, 0, int(self.deadline * 1000))
-        body = head + name + struct.pack("<%dq" % len(ids), *ids)
-        bitmap = self._post("/filter", body, "application/x-jianguo-packed", "application/octet-stream")
+    def filter_bits(self, user, *ids):
+        """The cheap way: the answer is a bitmap."""
+        body = {"user": user, "items": ids, "deadline_ms": int(self.deadline * 1000)}
+        bitmap = self._post("/filter", json.dumps(body).encode(), "application/octet-stream")
         return [item for i, item in enumerate(ids) if bitmap[i // 8] >> (i % 8) & 1]
 
 
@@ -75,7 +71,7 @@ def main(url="http://127.0.0.1:8080", user="ann", token="", deadline="5"):
     client = Client(url, token, float(deadline))
     client.report(user, "seen", "1001", "1003", "café/中文")
     print(client.filter(user, "1001", "1002", "café/中文", "new"))
-    print(client.filter_packed(user, 1001, 1002, 1003, 1004))
+    print(client.filter_bits(user, 1001, 1002, 1003, 1004))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ type Query struct {
 	Item, For, Reason                        string // of requests to explain or to trace
 	Max, AtLeast, DeadlineMS                 int
 
-	body    []byte   // as it came, or as decodeSlow and decodePacked rewrote it
+	body    []byte   // as it came, or as decodeSlow rewrote it
 	scratch []byte   // decoded bytes of odd ids
 	quotes  quoteMap // where the quotes of body are
 	spans   []span
