@@ -17,7 +17,6 @@ type entry struct {
 
 	mu      sync.RWMutex
 	st      *state.State    // mu; nil until the row has been read
-	pending []state.Op      // mu; not yet in st, because st is nil
 	gen     uint64          // mu; the flush this entry is due in, 0 for none
 	frozen  *state.Snapshot // mu; image for the running flush, taken because a newer event came first
 	version redis.Version   // mu; of st, in a shared store
@@ -140,7 +139,7 @@ const entryOverhead = 320
 
 // weigh is the memory of an entry. The caller holds its lock.
 func (e *entry) weigh() int64 {
-	n := entryOverhead + len(e.addr) + 24*cap(e.pending)
+	n := entryOverhead + len(e.addr)
 	if e.st != nil {
 		n += e.st.Size()
 	}

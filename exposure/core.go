@@ -49,31 +49,20 @@ func (s *core) entry(history string, addr []byte) (g *stripe, e *entry, known bo
 	return g, e, known
 }
 
-// load reads the row if it has not been read, and brings the state up to the last event
-// applied. The caller holds mu for writing.
+// load reads the row if it has not been read. The caller holds mu for writing.
 func (s *core) load(e *entry, r *rows) error {
 	if e.st != nil {
 		return nil
 	}
 	st, err := r.load(e.addr)
-	if err != nil {
-		return err
+	if err == nil {
+		e.st, e.hits = st, 0
 	}
-	return s.adopt(e, st, r)
+	return err
 }
 
-// adopt makes a state that of the entry, after applying the ops that wait for it. After an
-// error, as of a request that ran out of time, all of them still wait.
-func (s *core) adopt(e *entry, st *state.State, r *rows) error {
-	if err := st.Replay(e.pol, e.pending, s.cfg.Location, r.fetch); err != nil {
-		return err
-	}
-	e.st, e.pending, e.hits = st, nil, 0
-	return nil
-}
-
-// loadOrQuarantine is load for events and flushes, which cannot stop at a damaged row: it is
-// replaced by an empty state, and its bytes are set aside by the next flush.
+// loadOrQuarantine is load for events, which cannot stop at a damaged row: it is replaced by an empty
+// state, and its bytes are set aside by the next flush.
 func (s *core) loadOrQuarantine(e *entry, r *rows) error {
 	err := s.load(e, r)
 	if !errors.Is(err, ErrCorrupt) {
@@ -81,7 +70,8 @@ func (s *core) loadOrQuarantine(e *entry, r *rows) error {
 	}
 	s.metrics.corrupt.Inc()
 	s.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
-	return s.adopt(e, &state.State{Corrupt: err.Error()}, r)
+	e.st, e.hits = &state.State{Corrupt: err.Error()}, 0
+	return nil
 }
 
 // nextShard is a number for a new shard.

@@ -94,30 +94,26 @@ func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) {
 	}
 }
 
-// rows reads heads and shards, through the database's readers or inside a transaction.
+// rows reads heads and shards, at most readConnections at once; others wait, no longer than ctx.
 type rows struct {
-	ctx   context.Context
-	from  sqlite.Querier
-	slots chan struct{} // nil inside a transaction
+	ctx context.Context
+	*database
 }
 
-// rows reads at most readConnections rows at once; others wait, no longer than ctx.
-func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d.read, d.slots} }
+func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d} }
 
 // one calls use with the only value of a query for a key, whose bytes are valid during the call. found is
 // false where there is none.
 func (r *rows) one(use func([]byte) error, query string, key ...any) (found bool, err error) {
-	if r.slots != nil {
-		select {
-		case r.slots <- struct{}{}:
-		case <-r.ctx.Done():
-			return false, r.ctx.Err()
-		}
-		defer func() { <-r.slots }()
+	select {
+	case r.slots <- struct{}{}:
+	case <-r.ctx.Done():
+		return false, r.ctx.Err()
 	}
+	defer func() { <-r.slots }()
 	// With a context that can end, database/sql and the driver each start a goroutine a
 	// query. A row is read sooner than they could interrupt it.
-	err = sqlite.Each(context.WithoutCancel(r.ctx), r.from, query, func(q *sql.Rows) error {
+	err = sqlite.Each(context.WithoutCancel(r.ctx), r.read, query, func(q *sql.Rows) error {
 		var b sql.RawBytes
 		if err := q.Scan(&b); err != nil {
 			return err

@@ -110,10 +110,10 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 	ctx := context.Background() // a flush that began is finished, even if its caller has stopped waiting
 	tx := must.Get(s.db.write.BeginTx(ctx, nil))
 	defer tx.Rollback()
-	f, r := &flushTx{Tx: tx}, &rows{ctx: ctx, from: tx}
+	f := &flushTx{Tx: tx}
 	for _, e := range list {
 		must.Dof(must.Catch(func() {
-			snap := must.Get(s.take(e, gen, r))
+			snap := s.take(e, gen)
 			f.put(e.addr, snap)
 			must.Do(s.cfg.Fail("flush-write"))
 			s.metrics.stateBytes.Observe(float64(len(snap.Head)))
@@ -134,22 +134,17 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 }
 
 // take is the image of an entry as it was when the flush began.
-func (s *writer) take(e *entry, gen uint64, r *rows) (*state.Snapshot, error) {
+func (s *writer) take(e *entry, gen uint64) *state.Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.frozen == nil && e.st == nil {
-		if err := s.loadOrQuarantine(e, r); err != nil {
-			return nil, err
-		}
-	}
 	if snap := e.frozen; snap != nil {
 		e.frozen = nil
-		return snap, nil
+		return snap
 	}
 	if e.gen == gen {
 		e.gen = 0
 	}
-	return e.st.Snapshot(e.addr, s.nextShard), nil
+	return e.st.Snapshot(e.addr, s.nextShard)
 }
 
 func (f *flushTx) put(addr string, snap *state.Snapshot) {

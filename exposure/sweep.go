@@ -79,9 +79,9 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	defer s.applyMu.Unlock()
 	history, user := state.SplitAddress(addr)
 	var unlink []string
-	err := s.change(ctx, history, user, func(e *entry, r *rows) error {
-		if err := s.loadOrQuarantine(e, r); err != nil || !e.st.Stale(e.pol, now) { // an event came meanwhile
-			return err
+	err := s.change(ctx, history, user, func(e *entry, _ *rows) error {
+		if !e.st.Stale(e.pol, now) { // an event came meanwhile
+			return nil
 		}
 		if e.st.Expire(e.pol, now) {
 			unlink = e.st.Links.Into

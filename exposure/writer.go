@@ -69,19 +69,12 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 	return nil
 }
 
-// apply implements states. A report does not wait until a row has been read: it waits in the entry.
+// apply implements states.
 func (s *writer) apply(ctx context.Context, history string, ev *event) (links state.Links, err error) {
 	if ev.Kind == Forget {
 		s.forgotten = append(s.forgotten, ev.user)
 	}
 	err = s.change(ctx, history, ev.user, func(e *entry, r *rows) error {
-		if e.st == nil && ev.Kind.Items() && ev.Kind != Unsee {
-			e.pending = ev.Later(e.pol, e.pending)
-			return nil
-		}
-		if err := s.loadOrQuarantine(e, r); err != nil {
-			return err
-		}
 		links = e.st.Links
 		return e.st.Apply(e.pol, &ev.Event, r.fetch)
 	})
@@ -91,10 +84,7 @@ func (s *writer) apply(ctx context.Context, history string, ev *event) (links st
 // linksOf implements states.
 func (s *writer) linksOf(ctx context.Context, user string) (all state.Links, err error) {
 	for history := range s.policies {
-		err = errors.Join(err, s.change(ctx, history, user, func(e *entry, r *rows) error {
-			if err := s.loadOrQuarantine(e, r); err != nil {
-				return err
-			}
+		err = errors.Join(err, s.change(ctx, history, user, func(e *entry, _ *rows) error {
 			all.From, all.Into = state.Union(all.From, e.st.Links.From), state.Union(all.Into, e.st.Links.Into)
 			return nil
 		}))
@@ -113,26 +103,23 @@ func (s *writer) change(ctx context.Context, history, user string, do func(*entr
 	e.mu.Lock()
 	defer g.unlock(e, true)
 	r := s.db.rows(ctx)
-	if err := s.due(g, e, r); err != nil {
+	if err := s.loadOrQuarantine(e, r); err != nil {
 		return err
 	}
+	s.due(g, e)
 	return do(e, r)
 }
 
 // due adds an entry to the next flush, after setting aside what the running flush has not
 // written yet. The caller holds applyMu and e.mu.
-func (s *writer) due(g *stripe, e *entry, r *rows) error {
+func (s *writer) due(g *stripe, e *entry) {
 	if e.gen == s.gen {
-		return nil
+		return
 	}
 	if e.gen != 0 {
-		if err := s.loadOrQuarantine(e, r); err != nil {
-			return err
-		}
 		e.frozen = e.st.Snapshot(e.addr, s.nextShard)
 	}
 	e.gen = s.gen
 	s.dirty = append(s.dirty, e)
 	g.pin(e)
-	return nil
 }

@@ -39,39 +39,3 @@ func (s *State) Apply(p *Policy, ev *Event, fetch Fetcher) error {
 	}
 	return nil
 }
-
-// Op is one key of a report that waits until its user's row has been read.
-type Op struct {
-	At, Now   int64 // unix seconds; what has expired by now is dropped
-	Key       uint32
-	Delivered bool
-}
-
-// Later appends a report to the ops that wait for a row: what it adds does not depend on that.
-func (ev *Event) Later(p *Policy, ops []Op) []Op {
-	at, now := p.Clamp(ev.At, ev.Logged).Unix(), ev.Now.Unix()
-	for _, key := range ev.Keys {
-		ops = append(ops, Op{At: at, Now: now, Key: key, Delivered: ev.Kind == Delivered})
-	}
-	return ops
-}
-
-// Replay applies ops to a state. Ops of one event share their time and are applied
-// together.
-func (s *State) Replay(p *Policy, ops []Op, loc *time.Location, fetch Fetcher) error {
-	var keys []uint32
-	for i := 0; i < len(ops); {
-		first := ops[i]
-		keys = keys[:0]
-		for ; i < len(ops) && ops[i] == (Op{first.At, first.Now, ops[i].Key, first.Delivered}); i++ {
-			keys = append(keys, ops[i].Key)
-		}
-		at, now := time.Unix(first.At, 0).In(loc), time.Unix(first.Now, 0).In(loc)
-		if first.Delivered {
-			s.Deliver(p, keys, at, now)
-		} else if err := s.See(p, keys, at, now, fetch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
