@@ -7,11 +7,11 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"jianguo/exposure/wire"
@@ -22,12 +22,11 @@ import (
 
 // PopularItem is an item and how often it was seen, each time weighed by its age: half after PopularHalf.
 type PopularItem struct {
-	ID     string    `json:"item"`
-	Weight float64   `json:"weight"`
-	At     time.Time `json:"at"` // when it had that weight
+	ID     string
+	Weight float64
 }
 
-// PopularHalf is how long it takes for an exposure to weighed half.
+// PopularHalf is how long it takes for an exposure to weigh half.
 const PopularHalf = 12 * time.Hour
 
 // mostPopular is how many items are counted: the heaviest of twice as many are
@@ -35,36 +34,17 @@ const PopularHalf = 12 * time.Hour
 const mostPopular = 1 << 15
 
 // popularCounts counts what all users together were shown. Load must be called before any other
-// method; all others may be called from any goroutine. The file holds a list of PopularItem as JSON.
+// method; all others may be called from any goroutine. The file holds counts as JSON.
 type popularCounts struct {
-	mu     sync.Mutex
-	counts map[string]*weighed // under mu
-	dirty  atomic.Bool         // not in the file yet
+	mu sync.Mutex
+	// mu; by item the logarithm of its weight, to the base 2, in 1970. All weights decay alike, so that one is
+	// more than another one at all times, and logarithms do not overflow.
+	counts map[string]float64
+	dirty  bool // mu; not in the file yet
 }
 
-// weighed is a weight at a time.
-type weighed struct{ weight, at float64 } // at in seconds since 1970
-
-// decayed is the weight at another time.
-func (c weighed) decayed(at float64) float64 {
-	return c.weight * math.Exp2((c.at-at)/PopularHalf.Seconds())
-}
-
-// add adds a weight at a time, which may lie before the last one.
-func (p *popularCounts) add(id []byte, weight, at float64) {
-	c := p.counts[string(id)]
-	if c == nil {
-		if len(p.counts) >= 2*mostPopular-1 {
-			p.shrink(at)
-		}
-		c = &weighed{0, at}
-		p.counts[string(id)] = c
-	}
-	if at > c.at {
-		*c = weighed{c.decayed(at), at}
-	}
-	c.weight += weighed{weight, at}.decayed(c.at)
-}
+// halves is how many times what was seen in 1970 weighs half at a time.
+func halves(at time.Time) float64 { return float64(at.Unix()) / PopularHalf.Seconds() }
 
 // Add counts the items of an event, which happened at a time, or now where that is not known or yet to come: an old
 // exposure, as of an import, makes nothing popular today.
@@ -72,35 +52,37 @@ func (p *popularCounts) Add(q *wire.Query, at, now time.Time) {
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
+	one := halves(at)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dirty.Store(true)
+	p.dirty = true
 	for i := range q.Len() {
-		p.add(q.ID(i), 1, float64(at.Unix()))
+		id := string(q.ID(i))
+		if weight, known := p.counts[id]; known {
+			heavy, light := max(weight, one), min(weight, one)
+			p.counts[id] = heavy + math.Log2(1+math.Exp2(light-heavy))
+			continue
+		}
+		if len(p.counts) >= 2*mostPopular-1 {
+			p.shrink()
+		}
+		p.counts[id] = one
 	}
 }
 
 // shrink keeps the heavier half.
-func (p *popularCounts) shrink(at float64) {
-	weights := make([]float64, 0, len(p.counts))
-	for _, c := range p.counts {
-		weights = append(weights, c.decayed(at))
-	}
-	slices.Sort(weights) // takes milliseconds, once per mostPopular new items
+func (p *popularCounts) shrink() {
+	weights := slices.Sorted(maps.Values(p.counts)) // takes milliseconds, once per mostPopular new items
 	least := weights[len(weights)-mostPopular]
-	for id, c := range p.counts {
-		if c.decayed(at) <= least {
-			delete(p.counts, id)
-		}
-	}
+	maps.DeleteFunc(p.counts, func(_ string, weight float64) bool { return weight <= least })
 }
 
-// Top lists the n heaviest items at a time, heaviest first; fewer if fewer are counted.
+// Top lists the n heaviest items, with their weights at a time, heaviest first; fewer if fewer are counted.
 func (p *popularCounts) Top(n int, at time.Time) []PopularItem {
 	p.mu.Lock()
 	out := make([]PopularItem, 0, len(p.counts))
-	for id, c := range p.counts {
-		out = append(out, PopularItem{ID: id, Weight: c.decayed(float64(at.Unix())), At: at})
+	for id, weight := range p.counts {
+		out = append(out, PopularItem{id, math.Exp2(weight - halves(at))})
 	}
 	p.mu.Unlock()
 	slices.SortFunc(out, func(a, b PopularItem) int {
@@ -111,37 +93,34 @@ func (p *popularCounts) Top(n int, at time.Time) []PopularItem {
 
 // Load reads the file. A missing file is not an error. What cannot be read starts from zero.
 func (p *popularCounts) Load(path string) error {
-	p.counts = map[string]*weighed{}
+	p.counts = map[string]float64{}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var list []PopularItem
 	if err == nil {
-		err = json.Unmarshal(b, &list)
-	}
-	for _, e := range list {
-		p.add([]byte(e.ID), e.Weight, float64(e.At.Unix()))
+		err = json.Unmarshal(b, &p.counts)
 	}
 	return err
 }
 
-// Save writes the file if a weighed has changed.
-func (p *popularCounts) Save(path string, now time.Time) error {
-	if !p.dirty.Swap(false) {
-		return nil
-	}
-	b, err := json.Marshal(p.Top(mostPopular, now))
-	if err == nil {
+// Save writes the file if something has been counted.
+func (p *popularCounts) Save(path string) error {
+	p.mu.Lock()
+	changed := p.dirty
+	p.dirty = false
+	b, err := json.Marshal(p.counts)
+	p.mu.Unlock()
+	if err == nil && changed {
 		err = disk.Replace(path, b, 0o600)
 	}
 	return wrap.Err(err, "exposure: popular items")
 }
 
 // SaveLoop writes the file once a minute until the context ends. A crash loses the last minute.
-func (p *popularCounts) SaveLoop(ctx context.Context, path string, clock func() time.Time, logger *slog.Logger) {
+func (p *popularCounts) SaveLoop(ctx context.Context, path string, logger *slog.Logger) {
 	for wait.For(ctx, time.Minute) == nil {
-		if err := p.Save(path, clock()); err != nil {
+		if err := p.Save(path); err != nil {
 			logger.Warn("exposure: counts of popular items not written", "err", err)
 		}
 	}

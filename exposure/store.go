@@ -167,7 +167,7 @@ func (s *Store) start(last uint64) {
 // startSaving starts the loops that write what is not part of users' states.
 func (s *Store) startSaving(ctx context.Context) {
 	s.done.Go(func() { s.Traces.SaveLoop(ctx) })
-	s.done.Go(func() { s.popular.SaveLoop(ctx, s.cfg.Path+popularSuffix, s.cfg.Clock, s.cfg.Logger) })
+	s.done.Go(func() { s.popular.SaveLoop(ctx, s.cfg.Path+popularSuffix, s.cfg.Logger) })
 }
 
 func (s *Store) setReady() {
@@ -261,7 +261,7 @@ func (s *Store) Close() error {
 	} else if errors.Is(failed, ErrClosed) {
 		flushErr = s.w.flush(context.Background())
 	}
-	return errors.Join(flushErr, s.db.close(), s.popular.Save(s.cfg.Path+popularSuffix, s.cfg.Clock()))
+	return errors.Join(flushErr, s.db.close(), s.popular.Save(s.cfg.Path + popularSuffix))
 }
 
 // Flush writes everything applied so far and returns when it is in the file.
