@@ -24,8 +24,7 @@ var decoders = map[string]string{
 	"exposure/state.DecodeHead":          "exposure/state.FuzzDecodeHead",
 	"exposure/state.DecodeShard":         "exposure/state.FuzzDecodeShard",
 	"exposure.parsePolicies":             "exposure.FuzzReadPolicies",
-	"exposure/wire.DecodeString":         "exposure/wire.FuzzDecode",
-	"exposure/wire.decodeInt":            "exposure/wire.FuzzDecode",
+	"exposure/wire.decodeString":         "exposure/wire.FuzzDecode",
 	"index/browse.decodeCursor":          "index/browse.FuzzDecodeCursor",
 	"index/reindex.Parse":                "", // encoding/json into numbers
 	"index/resident.DecodePosting":       "compare.FuzzDecodeSketch",

@@ -261,7 +261,7 @@ func (s *Store) Close() error {
 	} else if errors.Is(failed, ErrClosed) {
 		flushErr = s.w.flush(context.Background())
 	}
-	return errors.Join(flushErr, s.db.close(), s.popular.Save(s.cfg.Path + popularSuffix))
+	return errors.Join(flushErr, s.db.close(), s.popular.Save(s.cfg.Path+popularSuffix))
 }
 
 // Flush writes everything applied so far and returns when it is in the file.

@@ -4,35 +4,29 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strconv"
-	"unicode/utf8"
 )
 
 // Decode reads a JSON request or report. The query refers to the body until it is decoded
 // into again.
 func (q *Query) Decode(body []byte) error {
+	body = bytes.TrimSpace(body)
 	q.reset(body)
 	ok, err := q.scan()
-	if err != nil {
+	if err != nil || ok {
 		return err
 	}
-	if !ok {
-		q.reset(body)
-		return q.decodeSlow(body)
-	}
-	return nil
+	q.reset(body)
+	return q.decodeSlow()
 }
 
 // scan returns false where it leaves the body to decodeSlow.
 func (q *Query) scan() (bool, error) {
-	s := &scanner{b: q.body, plain: q.quotes.read(q.body)}
-	if !s.next('{') {
+	s := &scanner{b: q.body}
+	if !q.quotes.read(q.body) || !s.next('{') {
 		return false, nil
 	}
-	if s.next('}') {
-		return s.end(), nil
-	}
-	for {
-		name, ok := s.simpleString()
+	for empty := s.next('}'); !empty; {
+		name, ok := q.scanString(s)
 		if !ok || !s.next(':') {
 			return false, nil
 		}
@@ -44,7 +38,7 @@ func (q *Query) scan() (bool, error) {
 		switch value := value.(type) {
 		case *string:
 			var v []byte
-			v, ok = s.simpleString()
+			v, ok = q.scanString(s)
 			*value = string(v)
 		case *int:
 			*value, ok = s.int()
@@ -60,30 +54,29 @@ func (q *Query) scan() (bool, error) {
 		if s.next(',') {
 			continue
 		}
-		return s.next('}') && s.end(), nil
+		if !s.next('}') {
+			return false, nil
+		}
+		break
 	}
+	s.space()
+	return s.i == len(s.b), nil
 }
 
 // scanner is a cursor over JSON text.
 type scanner struct {
 	b     []byte
 	i     int
-	plain bool
 	tries int // calls of scanVector, each of which reads all of the rest
 }
 
 func (s *scanner) space() {
-	for s.i < len(s.b) {
-		switch s.b[s.i] {
-		case ' ', '\t', '\n', '\r':
-			s.i++
-		default:
-			return
-		}
+	for s.i < len(s.b) && s.b[s.i] == ' ' {
+		s.i++
 	}
 }
 
-// next steps over white space and then over c, if it is there.
+// next steps over spaces and then over c, if it is there.
 func (s *scanner) next(c byte) bool {
 	s.space()
 	if s.i < len(s.b) && s.b[s.i] == c {
@@ -93,31 +86,18 @@ func (s *scanner) next(c byte) bool {
 	return false
 }
 
-func (s *scanner) end() bool {
-	s.space()
-	return s.i == len(s.b)
-}
-
-// simpleString reads a string without escapes, control characters or broken UTF-8.
-func (s *scanner) simpleString() ([]byte, bool) {
+// scanString reads a string.
+func (q *Query) scanString(s *scanner) ([]byte, bool) {
 	if !s.next('"') {
 		return nil, false
 	}
-	n := bytes.IndexByte(s.b[s.i:], '"')
-	if n < 0 {
+	end := q.quotes.next(s.i)
+	if end < 0 {
 		return nil, false
 	}
-	v := s.b[s.i : s.i+n]
-	if !s.plain && !simple(v) {
-		return nil, false
-	}
-	s.i += n + 1
+	v := s.b[s.i:end]
+	s.i = end + 1
 	return v, true
-}
-
-// simple says that the inside of a string stands for itself.
-func simple(v []byte) bool {
-	return utf8.Valid(v) && !bytes.ContainsFunc(v, func(r rune) bool { return r < 0x20 || r == '\\' })
 }
 
 // int reads a plain decimal integer that fits an int32.
@@ -125,11 +105,8 @@ func (s *scanner) int() (int, bool) {
 	s.space()
 	n := numberLen(s.b[s.i:])
 	v, err := strconv.ParseInt(string(s.b[s.i:s.i+n]), 10, 32)
-	if n == 0 || err != nil {
-		return 0, false
-	}
 	s.i += n
-	return int(v), true
+	return int(v), err == nil
 }
 
 // scanItems reads the array of ids: the only part of a request that is long.
@@ -146,7 +123,7 @@ func (q *Query) scanItems(s *scanner) (bool, error) {
 		if s.i >= len(b) {
 			return false, nil
 		}
-		if s.plain && b[s.i] == '"' && s.tries < 4 {
+		if b[s.i] == '"' && s.tries < 4 {
 			s.tries++
 			s.i = q.scanVector(s.i)
 		}
@@ -154,7 +131,7 @@ func (q *Query) scanItems(s *scanner) (bool, error) {
 			return false, TooLargef("items", "has more than %d ids", MaxItems)
 		}
 		start := s.i
-		if b[start] == '"' && s.plain {
+		if b[start] == '"' {
 			end := q.quotes.next(start + 1)
 			if end < 0 {
 				return false, nil
@@ -165,14 +142,13 @@ func (q *Query) scanItems(s *scanner) (bool, error) {
 			q.spans = append(q.spans, span{uint32(start + 1), uint32(end)})
 			s.i = end + 1
 		} else {
-			n := tokenLen(b[start:])
-			if n == 0 {
+			s.i += numberLen(b[start:])
+			if s.i == start {
 				return false, nil
 			}
-			if err := q.addToken(start, start+n); err != nil {
+			if err := q.addInt(start, s.i); err != nil {
 				return false, err
 			}
-			s.i = start + n
 		}
 		if s.i+1 < len(b) && b[s.i] == ',' && b[s.i+1] == '"' {
 			s.i++
@@ -183,6 +159,38 @@ func (q *Query) scanItems(s *scanner) (bool, error) {
 		}
 		return s.next(']'), nil
 	}
+}
+
+// addInt adds the id whose token, an integer, is body[start:end].
+func (q *Query) addInt(start, end int) error {
+	v, err := strconv.ParseInt(string(q.body[start:end]), 10, 64)
+	if err != nil {
+		return Invalidf("items", "id %d is a number, but not one of 64 bits", len(q.spans))
+	}
+	from := len(q.scratch)
+	q.scratch = strconv.AppendInt(q.scratch, v, 10)
+	q.addOdd(start, end, from)
+	return nil
+}
+
+// numberLen is the length of a JSON integer at the start of b; 0 where there is
+// none, or where it goes on as a fraction or exponent.
+func numberLen(b []byte) int {
+	i := 0
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	digits := i
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	if i == digits || b[digits] == '0' && i > digits+1 {
+		return 0
+	}
+	if i < len(b) && (b[i] == '.' || b[i]|0x20 == 'e') {
+		return 0
+	}
+	return i
 }
 
 // What else a body holds than printable ASCII.

@@ -6,9 +6,9 @@
 // return and writes them as JSON, copied from the body as they were spelled, or as a bitmap.
 //
 // JSON is read by a scanner that finds 5,000 ids some twenty times faster than
-// encoding/json. It handles bodies as clients usually send them. Anything else (unknown,
-// repeated or escaped field names, broken text) is read again by encoding/json, which
-// decides. FuzzDecode holds the two together.
+// encoding/json. It handles bodies as clients usually send them. Anything else (escapes, white space
+// but blanks, unknown or repeated fields, broken text) is read again by package jsontext, which
+// decides. FuzzDecode holds both to encoding/json.
 //
 // On processors with AVX2 and BMI2, ids are found and hashed in assembly. On others, and with
 // the build tag purego, plain Go does the same; FuzzQuotes and TestVectorIsPlain hold the
@@ -27,7 +27,7 @@ type Query struct {
 	Item, For, Reason                        string // of requests to explain or to trace
 	Max, AtLeast, DeadlineMS                 int
 
-	body    []byte   // as it came, or as decodeSlow rewrote it
+	body    []byte   // as it came
 	scratch []byte   // decoded bytes of odd ids
 	quotes  quoteMap // where the quotes of body are
 	spans   []span
