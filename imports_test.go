@@ -52,10 +52,8 @@ var users = map[string]map[string][]string{
 		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
 		// The evaluation judges a text against one other text.
 		"index/match": {"ingest/eval"},
-		// Commands copy, measure, verify and judge again what a data directory holds.
+		// Commands copy and judge again what a data directory holds.
 		"index/maintain": {"cmd/jianguo"},
-		"index/verify":   {"cmd/jianguo"},
-		"index/reindex":  {"cmd/jianguo"},
 	},
 }
 

@@ -93,7 +93,7 @@ func newService(t *testing.T, cfg testConfig) *testService {
 	must(err)
 	t.Cleanup(func() { must(r.Close()) })
 	r.OnClose(func() error { return r.Verify(ctx) })
-	r.browse, err = browse.Open(ctx, r.Index.View(), browse.Config{Words: console.IndexWords(r.Segmenter)})
+	r.browse, err = browse.Open(ctx, r.Index, browse.Config{Words: console.IndexWords(r.Segmenter)})
 	must(err)
 	r.OnClose(r.browse.Close)
 	if cfg.exposure != nil {

@@ -47,7 +47,6 @@ type batch struct {
 	// Counters of this batch; the commit copies them to the catalogue.
 	ordinal uint32
 	event   uint64
-	events  []Event
 	asides  []string // ids of texts that were set aside
 	// outlines holds the outlines of the new versions, in order; a blank version has none.
 	outlines []compare.Outline
@@ -79,7 +78,6 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 	x.mu.Lock()
 	x.applied, x.events = applied, b.event-1
 	x.mu.Unlock()
-	x.recent.add(b.events)
 	for _, id := range b.asides {
 		x.metrics.asides.Inc()
 		x.log.WarnContext(ctx, "a text was set aside: it has met too many suspects in a minute", "item", id)
@@ -244,9 +242,7 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(e.columns()...), "event %d", e.number)
 	b.event++
-	ev := b.render(&e, r)
-	b.events = append(b.events, ev)
-	return ev
+	return b.render(&e, r)
 }
 
 func (b *batch) render(e *eventRow, r *itemRow) Event {

@@ -100,7 +100,6 @@ type catalogue struct {
 
 	matcher *match.Matcher
 	levels  map[string]*level // by strictness; "": the policy in force
-	recent  recent
 
 	identity      int64 // of the catalogue
 	snapshot      *resident.Snapshot

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"sync"
 	"time"
 
@@ -47,22 +46,16 @@ func (f *flood) load(ctx context.Context, db *sql.DB) {
 
 // rate counts events in this second and the one before.
 type rate struct {
-	mu     sync.Mutex
-	counts [rateSpan]int64 // guarded by mu, like all fields
-	starts [rateSpan]int64 // the second of each count
+	mu          sync.Mutex
+	second      int64 // guarded by mu, like all fields
+	now, before int64
 }
-
-const rateSpan = 2
 
 func (r *rate) add(at time.Time, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := at.Unix()
-	i := now % rateSpan
-	if r.starts[i] != now {
-		r.starts[i], r.counts[i] = now, 0
-	}
-	r.counts[i] += int64(n)
+	r.turn(at)
+	r.now += int64(n)
 }
 
 // lately returns the number of events in the last complete second, or in the present
@@ -70,42 +63,17 @@ func (r *rate) add(at time.Time, n int) {
 func (r *rate) lately(at time.Time) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := int64(0)
-	for _, second := range [2]int64{at.Unix() - 1, at.Unix()} {
-		if i := second % rateSpan; r.starts[i] == second {
-			n = max(n, r.counts[i])
-		}
-	}
-	return n
+	r.turn(at)
+	return max(r.now, r.before)
 }
 
-// recent holds the last committed events in order, so that a client that follows the
-// log closely does not read them from the catalogue.
-type recent struct {
-	mu     sync.RWMutex
-	events []Event // without gaps; what stands in it does not change
-}
-
-const recentEvents = 4096 // at least, and twice as many at most
-
-// add adds the events of a commit, whose numbers continue those before.
-func (r *recent) add(events []Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.events)+len(events) > 2*recentEvents {
-		last := r.events[max(0, len(r.events)-recentEvents):]
-		r.events = append(make([]Event, 0, 2*recentEvents), last...)
+func (r *rate) turn(at time.Time) {
+	switch at.Unix() - r.second {
+	case 0:
+	case 1:
+		r.now, r.before = 0, r.now
+	default:
+		r.now, r.before = 0, 0
 	}
-	r.events = append(r.events, events...)
-}
-
-// after returns up to limit events after a number, or false if not all of them are held.
-func (r *recent) after(number uint64, limit int) ([]Event, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if len(r.events) == 0 || number+1 < r.events[0].Number || number > r.events[len(r.events)-1].Number {
-		return nil, false
-	}
-	rest := r.events[number+1-r.events[0].Number:]
-	return slices.Clone(rest[:min(max(limit, 0), len(rest))]), true
+	r.second = at.Unix()
 }

@@ -210,37 +210,29 @@ func (x *Index) CopyTo(ctx context.Context, path string) error {
 	return sqlite.CopyTo(ctx, x.w, path)
 }
 
-// View is the access of a read model to an Index: what the Index has, its tables, and the
-// resident data of versions and clusters. It is safe for concurrent use, and valid until
-// the Index is closed.
-type View struct{ *Index }
-
-// View returns the view of read models.
-func (x *Index) View() View { return View{x} }
-
 // Tables is a pool of read-only connections to index.db.
-func (v View) Tables() *sql.DB { return v.reader }
+func (x *Index) Tables() *sql.DB { return x.reader }
 
 // Dir is the data directory.
-func (v View) Dir() string { return v.cfg.Dir }
+func (x *Index) Dir() string { return x.cfg.Dir }
 
 // Arriving returns the number of mutations that are applied per second.
-func (v View) Arriving() int64 { return v.rate.lately(time.Now()) }
+func (x *Index) Arriving() int64 { return x.rate.lately(time.Now()) }
 
 // State returns the current verdict of a version (0: no such version), and whether a
 // revision has superseded it.
-func (v View) State(ordinal uint32) (verdict verdict.Verdict, superseded bool) {
-	f := v.tables.Rows.Flags(ordinal)
+func (x *Index) State(ordinal uint32) (v Verdict, superseded bool) {
+	f := x.tables.Rows.Flags(ordinal)
 	return f.Verdict(), f&resident.Superseded != 0
 }
 
 // Versions returns the ordinals of the versions of an id. Versions of another id with
 // the same hash may be among them.
-func (v View) Versions(id string) []uint32 { return v.tables.IDs.Get(nil, xxh3.HashString(id)) }
+func (x *Index) Versions(id string) []uint32 { return x.tables.IDs.Get(nil, xxh3.HashString(id)) }
 
-// Cluster returns the last cluster of a version, without following merges.
-func (v View) Cluster(ordinal uint32) uint32 { return v.tables.Rows.Cluster(ordinal) }
+// RecordedCluster returns the last cluster of a version, without following merges.
+func (x *Index) RecordedCluster(ordinal uint32) uint32 { return x.tables.Rows.Cluster(ordinal) }
 
 // Lead returns the cluster that a cluster was merged into, or itself, and the lead of
 // that cluster; 0: it has none.
-func (v View) Lead(cluster uint32) (standing, lead uint32) { return v.clusters.Lead(cluster) }
+func (x *Index) Lead(cluster uint32) (standing, lead uint32) { return x.clusters.Lead(cluster) }

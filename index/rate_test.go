@@ -9,10 +9,16 @@ func TestRateLately(t *testing.T) {
 	var r rate
 	at := time.Unix(1000, 0)
 	r.add(at, 7)
-	r.add(at.Add(time.Second), 3)
-	for after, want := range map[time.Duration]int64{0: 7, time.Second: 7, 2 * time.Second: 3, 3 * time.Second: 0, time.Minute: 0} {
-		if got := r.lately(at.Add(after)); got != want {
-			t.Errorf("%v after the first: %d, want %d", after, got, want)
+	for after, want := range []int64{7, 7, 3, 0, 0} {
+		if after == 1 {
+			r.add(at.Add(time.Second), 3)
 		}
+		if got := r.lately(at.Add(time.Duration(after) * time.Second)); got != want {
+			t.Errorf("%d s after the first: %d, want %d", after, got, want)
+		}
+	}
+	r.add(at.Add(time.Hour), 2)
+	if got := r.lately(at.Add(2 * time.Hour)); got != 0 {
+		t.Errorf("an hour later: %d", got)
 	}
 }

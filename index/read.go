@@ -75,9 +75,6 @@ func (x *Index) item(ctx context.Context, id string) (it *Item) {
 
 // Events returns up to limit events after a number, in order.
 func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
-	if events, ok := x.recent.after(after, limit); ok {
-		return events, nil
-	}
 	events, err := must.Try(func() []Event {
 		return x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit)
 	})

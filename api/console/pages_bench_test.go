@@ -41,7 +41,7 @@ func BenchmarkPages(b *testing.B) {
 	}
 	b.Cleanup(func() { x.Close() })
 	seed(b, x, seg)
-	model, err := browse.Open(ctx, x.View(), browse.Config{Words: console.IndexWords(seg), Workers: runtime.GOMAXPROCS(0)})
+	model, err := browse.Open(ctx, x, browse.Config{Words: console.IndexWords(seg), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		b.Fatal(err)
 	}

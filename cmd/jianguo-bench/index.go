@@ -51,12 +51,10 @@ type indexResult struct {
 	VerdictP50   float64 `json:"verdict_p50_us"`
 	VerdictP99   float64 `json:"verdict_p99_us"`
 
-	BandsBytes      float64            `json:"bands_bytes_per_item"`    // resident, the four bands
 	ResidentBytes   float64            `json:"resident_bytes_per_item"` // resident, everything of ours
 	Resident        map[string]float64 `json:"resident_bytes_by_part"`
 	DiskBytes       float64            `json:"disk_bytes_per_item"` // catalogue and snapshot, no kept texts
-	Disk            map[string]float64 `json:"disk_bytes_by_part"`
-	SnapshotTook    float64            `json:"snapshot_seconds"` // the last one, when closing
+	SnapshotTook    float64            `json:"snapshot_seconds"`    // the last one, when closing
 	StartSeconds    float64            `json:"start_seconds"`
 	OutlinesSeconds float64            `json:"outlines_seconds"` // from the start until all outlines were read
 	BuildSeconds    float64            `json:"build_seconds"`    // including the generation of items

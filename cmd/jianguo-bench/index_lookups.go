@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"jianguo/index"
 	"jianguo/index/bands"
-	"jianguo/index/maintain"
 	"jianguo/index/resident"
 	"jianguo/simhash"
 )
@@ -83,24 +85,20 @@ func (b *indexBench) verdicts(ctx context.Context) error {
 	return nil
 }
 
-func (b *indexBench) sizes(ctx context.Context) error {
-	n := float64(b.N)
-	inBands, parts := maintain.Resident(b.x.Probe().Tables)
-	b.res.BandsBytes, b.res.Resident = float64(inBands)/n, map[string]float64{}
-	for part, bytes := range parts {
+func (b *indexBench) sizes(context.Context) error {
+	n, t := float64(b.N), b.x.Probe().Tables
+	b.res.Resident = map[string]float64{}
+	for part, bytes := range map[string]int64{"postings": t.Bands.Stats().Bytes, "ids": t.IDs.Bytes(),
+		"exact": t.Exacts.Bytes(), "versions": t.Rows.Bytes()} {
 		b.res.Resident[part] = float64(bytes) / n
 		b.res.ResidentBytes += float64(bytes) / n
 	}
-	sizes, err := maintain.Sizes(ctx, b.Dir)
-	if err != nil {
-		return err
-	}
-	b.res.Disk = map[string]float64{}
-	for _, s := range sizes {
-		b.res.DiskBytes += float64(s.Bytes) / n
-		if per := float64(s.Bytes) / n; per >= 0.05 {
-			b.res.Disk[s.File+" "+s.Part] = per
+	for _, name := range []string{index.FileName, index.SnapshotFileName} {
+		info, err := os.Stat(filepath.Join(b.Dir, name))
+		if err != nil {
+			return err
 		}
+		b.res.DiskBytes += float64(info.Size()) / n
 	}
 	return nil
 }

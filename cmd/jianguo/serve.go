@@ -174,7 +174,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) {
-	s.browse = must.Get(browse.Open(co.ctx, s.index.View(), browse.Config{Words: console.IndexWords(s.segmenter),
+	s.browse = must.Get(browse.Open(co.ctx, s.index, browse.Config{Words: console.IndexWords(s.segmenter),
 		Workers: (processors() + 1) / 2, Logger: co.log}))
 	s.closers.add(s.browse.Close)
 }

@@ -90,7 +90,7 @@ func (s *service) run(ctx context.Context) error {
 	g.Go(func() error { defer stop(); return s.api.Serve(failed, s.http) })
 	g.Go(func() error { return s.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
-	g.Go(func() error { followStories(failed, s.index.View(), s.stories, s.log); return nil })
+	g.Go(func() error { followStories(failed, s.index, s.stories, s.log); return nil })
 	g.Go(func() error { return s.kept.Watch(failed) })
 	g.Go(func() error { s.access.onHangup(failed, s); return nil })
 	return errors.Join(g.Wait(), s.close())

@@ -27,7 +27,7 @@ const (
 )
 
 // followStories keeps the stories of the filter up to date with the catalogue.
-func followStories(ctx context.Context, view index.View, stories *exposure.Stories, log *slog.Logger) {
+func followStories(ctx context.Context, view *index.Index, stories *exposure.Stories, log *slog.Logger) {
 	for after := uint64(0); ; {
 		_, last := view.Applied()
 		for after < last && ctx.Err() == nil {

@@ -12,8 +12,6 @@ import (
 	"jianguo/exposure/redis"
 	histories "jianguo/exposure/state"
 	"jianguo/index"
-	"jianguo/index/maintain"
-	"jianguo/index/verify"
 	"jianguo/internal/datadir"
 )
 
@@ -22,8 +20,6 @@ type verifyCmd struct {
 	ExposureStore string `help:"Verify the histories in this Redis; maybe in use." placeholder:"redis://HOST,..."`
 	StreamPrefix  string `help:"As for the services that use it." placeholder:"PREFIX"`
 	JSON          bool   `help:"Print the report as JSON."`
-
-	Sizes bool `help:"Also print the sizes of tables and pages on disk."`
 }
 
 // Run verifies a data directory, or histories in a Redis; exit code 1: there are problems.
@@ -92,10 +88,6 @@ func (c *verifyCmd) verify(co *streams) error {
 		return err
 	}
 	r, err := x.Verify(co.ctx)
-	var parts []maintain.Size
-	if err == nil && c.Sizes {
-		parts, err = maintain.Sizes(co.ctx, c.Data)
-	}
 	if err := errors.Join(err, x.Close()); err != nil {
 		return err
 	}
@@ -106,10 +98,7 @@ func (c *verifyCmd) verify(co *streams) error {
 		}
 	}
 	if c.JSON {
-		err = json.NewEncoder(co.out).Encode(struct {
-			*verify.Report
-			Sizes []maintain.Size `json:",omitempty"`
-		}{r, parts})
+		err = json.NewEncoder(co.out).Encode(r)
 	} else {
 		for _, p := range r.Problems {
 			fmt.Fprintln(co.out, p)
@@ -117,10 +106,6 @@ func (c *verifyCmd) verify(co *streams) error {
 		if len(r.Recipes) > 0 {
 			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run "+
 				"`jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
-		}
-		for _, s := range parts {
-			fmt.Fprintf(co.out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)),
-				s.File, s.Part)
 		}
 		_, err = fmt.Fprintf(co.out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r.Problems),
 			r.Items, r.Events, r.Clusters, r.Exemplars)

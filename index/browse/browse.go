@@ -50,7 +50,7 @@ type Config struct {
 	Poll time.Duration
 }
 
-// Catalogue is what a Model reads of an index: an index.View.
+// Catalogue is what a Model reads of an index: an index.Index.
 type Catalogue interface {
 	Tables() *sql.DB
 	Dir() string
@@ -59,7 +59,7 @@ type Catalogue interface {
 	Arriving() int64
 	State(ordinal uint32) (v verdict.Verdict, superseded bool)
 	Versions(id string) []uint32
-	Cluster(ordinal uint32) uint32
+	RecordedCluster(ordinal uint32) uint32
 	Lead(cluster uint32) (standing, lead uint32)
 	MembersFrom(cluster uint32) (from string, args []any)
 	Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*index.Brief, error)

@@ -65,7 +65,7 @@ func drawDecision(rt *rapid.T, seq uint64) index.DecisionRequest {
 
 func openModel(t testing.TB, x *index.Index) *Model {
 	t.Helper()
-	b, err := Open(context.Background(), x.View(), Config{Words: func(title, body string) []string { return strings.Fields(title + " " + body) }})
+	b, err := Open(context.Background(), x, Config{Words: func(title, body string) []string { return strings.Fields(title + " " + body) }})
 	if err != nil {
 		t.Fatal(err)
 	}

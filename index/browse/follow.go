@@ -34,7 +34,7 @@ func (b *Model) listEvents(ctx context.Context) (more bool) {
 
 // take counts one event, and marks the stories to count again.
 func (w *follower) take(s *seen) {
-	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.cat.Cluster(s.ordinal)}
+	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.cat.RecordedCluster(s.ordinal)}
 	if s.cause == verdict.CauseIngest && s.verdict != verdict.Duplicate {
 		clusters = nil // the item is alone in its own cluster
 	}
@@ -82,7 +82,7 @@ func (w *follower) everIn(id string, clusters []uint32) []uint32 {
 	for _, ordinal := range w.cat.Versions(id) {
 		was := read(w.ctx, w.cat.Tables(), "clusters of an item", `SELECT cluster FROM items WHERE ordinal = ?1
 			UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, number, ordinal)
-		clusters = append(append(clusters, w.cat.Cluster(ordinal)), was...)
+		clusters = append(append(clusters, w.cat.RecordedCluster(ordinal)), was...)
 	}
 	return clusters
 }
@@ -92,7 +92,7 @@ func (w *follower) everIn(id string, clusters []uint32) []uint32 {
 func (w *follower) superseded(s *seen) {
 	for _, ordinal := range w.cat.Versions(s.id) {
 		if ordinal < s.ordinal {
-			w.touched[standing(w.cat, w.cat.Cluster(ordinal))] = true
+			w.touched[standing(w.cat, w.cat.RecordedCluster(ordinal))] = true
 			w.exec(`DELETE FROM queue WHERE ordinal = ?`, ordinal)
 			w.exec(`DELETE FROM rejected WHERE ordinal = ?`, ordinal)
 		}

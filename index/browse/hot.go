@@ -51,7 +51,7 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 			SELECT * FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?) UNION
 			SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, n, list) {
 			// A cluster of one: if it leads others it is a story already, or will be soon.
-			if cluster, lead := b.cat.Lead(b.cat.Cluster(ordinal)); lead == ordinal {
+			if cluster, lead := b.cat.Lead(b.cat.RecordedCluster(ordinal)); lead == ordinal {
 				add(cluster, lead, 1, heatAt(arrived))
 			}
 		}

@@ -17,7 +17,7 @@ import (
 
 // suspectsOf is a catalogue whose suspects a test chooses.
 type suspectsOf struct {
-	index.View
+	*index.Index
 	waiting map[uint32]bool
 }
 
@@ -35,7 +35,7 @@ func TestSuspectPages(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
-	states := suspectsOf{View: x.View()}
+	states := suspectsOf{Index: x}
 	b, err := Open(ctx, &states, Config{})
 	if err != nil {
 		t.Fatal(err)

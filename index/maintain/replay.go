@@ -37,7 +37,7 @@ type Replayed struct {
 
 // NewReplay begins a replay.
 func NewReplay(ctx context.Context, x *index.Index, since time.Time) (*Replay, error) {
-	r := &Replay{Probe: x.Probe(), x: x, db: x.View().Tables()}
+	r := &Replay{Probe: x.Probe(), x: x, db: x.Tables()}
 	r.last = r.Last
 	err := must.Catch(func() {
 		r.policies = must.Get(x.SourcePolicies(ctx))
@@ -124,7 +124,7 @@ func (r *Replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.
 	}
 	q := match.Query{Article: prepare(&it.Item), At: uint32(max(it.Arrived.Unix(), 0)), Before: ordinal,
 		Except: map[uint32]bool{}}
-	for _, own := range r.x.View().Versions(it.ID) {
+	for _, own := range r.x.Versions(it.ID) {
 		q.Except[own] = true
 	}
 	now := must.Get(r.Check(ctx, q))

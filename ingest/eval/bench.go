@@ -268,7 +268,7 @@ func (b *Bench) exemplar(ctx context.Context, id string) (uint32, error) {
 			return 0, err
 		}
 	}
-	b.ordinals[id] = slices.Max(b.index.View().Versions(id))
+	b.ordinals[id] = slices.Max(b.index.Versions(id))
 	return b.ordinals[id], nil
 }
 

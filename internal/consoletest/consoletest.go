@@ -76,7 +76,7 @@ func Start(ctx context.Context, cfg Config) (_ *Service, err error) {
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	if r.Browse, err = browse.Open(ctx, r.Index.View(),
+	if r.Browse, err = browse.Open(ctx, r.Index,
 		browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond,
 			Logger: cfg.Logger}); err != nil {
 		return nil, err
