@@ -1,6 +1,7 @@
 // Package importer moves the histories of users from the Redis that a platform had before, while that answers
 // filters as well: each user when asked for (Old.Ask), or all of them (Old.ImportAll). What a policy would forget is
-// left out (Plan). The rest goes into the log like any report, oldest first, so that what is imported twice counts once.
+// left out (Plan). The rest goes into the log like any report, oldest first, so that what is imported twice counts
+// once.
 //
 // The old store is only read.
 package importer

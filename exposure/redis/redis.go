@@ -225,8 +225,8 @@ func (r *Conn) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 }
 
 // putScript takes version, milliseconds, head, whether all that was goes, version found, number of freed shards,
-// these, and then numbers and bytes of shards. It writes over the version found, or over its own, where it is repeated, and over no
-// later one.
+// these, and then numbers and bytes of shards. It writes over the version found, or over its own, where it is
+// repeated, and over no later one.
 var putScript = rueidis.NewLuaScriptNoShaRetryable(`
 local have = redis.call('HGET', KEYS[1], 'v') or '00000000000000000000000000000000'
 if have ~= ARGV[5] and have ~= ARGV[1] or have > ARGV[1] then return 0 end

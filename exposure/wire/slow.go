@@ -3,7 +3,9 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,8 +30,18 @@ func (q *Query) decodeSlow() error {
 	return nil
 }
 
+// malformed names the field in which a body is no JSON.
 func malformed(err error) error {
-	return Malformedf("", "the body is not a JSON object in UTF-8: %v", err)
+	field := ""
+	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		for field = range bad.JSONPointer.Tokens() {
+			break
+		}
+	}
+	if !slices.Contains(names[:], field) {
+		return Malformedf("", "the body is not a JSON object in UTF-8: %v", err)
+	}
+	return Malformedf(field, "is not JSON in UTF-8: %v", err)
 }
 
 // slowFields reads the fields, up to the end of the object.
