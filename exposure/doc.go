@@ -21,8 +21,8 @@
 // # State
 //
 // A user's state is a tail of the newest keys, exact; then shards (Bloom filters over keys), of which a full one is
-// never written again. The format of both is in state/codec.go, version 1, or 2 for the head of a user with links; a
-// reader refuses any other. A head, byte by byte: user "u" of the default history, who saw two items on 20 May 2024
+// never written again. The format of both is in state/codec.go, version 1; a reader
+// refuses any other. A head, byte by byte: user "u" of the default history, who saw two items on 20 May 2024
 // (day 19863) with keys 0x11223344 and 0x55667788 and nothing else:
 //
 //	01              format version
@@ -33,6 +33,7 @@
 //	02              two keys
 //	44 33 22 11     the older
 //	88 77 66 55     the newer
+//	00 00 00        not imported, no links
 //	xx xx xx xx     checksum, over the above and the row's address
 //
 // A link lets the history of another user count as well, until it expires: an event applied to both
@@ -60,5 +61,5 @@
 //
 // 20,000 ids a request, 256 bytes an id, 8 MiB a request, 64 shards a user. Past a limit there is an
 // error that names the field, never a cut. A changed policy or time zone applies to what comes after the
-// change. An older program refuses heads of version 2.
+// change.
 package exposure

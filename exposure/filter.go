@@ -256,7 +256,7 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 			return err
 		}
 	}
-	done, err := s.enter(ctx, e, r, now, mark)
+	done, err := s.enter(ctx, e, now, mark)
 	if done || err != nil {
 		g.release(e, -1, known || err == nil)
 		return err
@@ -279,19 +279,9 @@ func (s *Store) notReady() error {
 	return ErrNotReady
 }
 
-// enter answers from the view in memory, or else locks the entry. A request with a deadline
-// does not wait beyond it for another request that is reading the user's row.
-func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time,
-	mark func(*state.View)) (done bool, err error) {
-	if r.DeadlineMS == 0 {
-		e.mu.RLock()
-		done = s.lookView(e, now, mark)
-		e.mu.RUnlock()
-		if !done {
-			e.mu.Lock()
-		}
-		return done, nil
-	}
+// enter answers from the view in memory, or else locks the entry. It waits for another request that is reading the
+// user's row no longer than ctx.
+func (s *Store) enter(ctx context.Context, e *entry, now time.Time, mark func(*state.View)) (done bool, err error) {
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
 		if e.mu.TryRLock() {
 			done = s.lookView(e, now, mark)

@@ -198,23 +198,6 @@ func decodeRecord(rec *redis.Record, addr string) (*state.State, error) {
 	return st, nil
 }
 
-// The outcomes of entries, as owners tell them.
-const (
-	refusedExceptions = "exceptions"
-	refusedLink       = "link: "
-)
-
-// outcomeOf is how an owner tells an outcome.
-func outcomeOf(err error) string {
-	switch {
-	case errors.Is(err, ErrExceptions):
-		return refusedExceptions
-	case errors.Is(err, ErrLink):
-		return refusedLink + strings.TrimPrefix(err.Error(), ErrLink.Error()+": ")
-	}
-	return err.Error()
-}
-
 // wait waits until the owner of a partition has written an entry.
 func (f *fleet) wait(ctx context.Context, p int, seq uint64) error {
 	err := f.Acks.Wait(ctx, p, seq)
@@ -224,14 +207,13 @@ func (f *fleet) wait(ctx context.Context, p int, seq uint64) error {
 	return err
 }
 
-// refusal is the error of an outcome.
+// refusal is the error whose text an owner has told.
 func refusal(outcome string) error {
-	why, link := strings.CutPrefix(outcome, refusedLink)
-	switch {
-	case outcome == refusedExceptions:
-		return ErrExceptions
-	case link:
+	if why, ok := strings.CutPrefix(outcome, ErrLink.Error()+": "); ok {
 		return fmt.Errorf("%w: %s", ErrLink, why)
+	}
+	if outcome == ErrExceptions.Error() {
+		return ErrExceptions
 	}
 	return &wire.Error{Fault: wire.Invalid, Detail: outcome}
 }

@@ -176,7 +176,7 @@ func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) (redis.A
 			o.traceReport(e, string(events[i].Kind), events[i].q, outcome)
 		}
 		if outcome != nil {
-			ack.Refused[e.Seq] = outcomeOf(outcome)
+			ack.Refused[e.Seq] = outcome.Error()
 		}
 	}
 	return ack, o.write(ctx)

@@ -15,7 +15,7 @@ import (
 //
 // A head is everything of a user but the bits of the shards:
 //
-//	u8      version (1, or 2 if there are links or the user is imported)
+//	u8      version (1)
 //	uvarint last: unix seconds of the newest exposure
 //	uvarint number of shards, then for each, oldest first
 //	        uvarint row, uvarint capacity, uvarint count, uvarint m, u8 k, varint epoch
@@ -23,7 +23,9 @@ import (
 //	uvarint number of ring entries, then for each u32 key, varint minute − the one before
 //	uvarint number of runs of the tail, then for each varint day − the one before, uvarint keys
 //	u32 ×   the keys of the tail, oldest first
-//	        in version 2, links as package link encodes them
+//	u8      1 if the user has been imported
+//	twice   users whose histories count, and those for whom this one does: uvarint number, then for each uvarint
+//	        length and bytes
 //	u32     checksum: the low half of XXH3-64 of all before it, seeded with that of
 //	        the row's address, so that a row under another user's name is refused too
 //
@@ -40,7 +42,6 @@ import (
 // encoding/binary. A reader refuses every other version.
 const (
 	formatVersion = 1
-	linkedVersion = 2
 	shardOverhead = 12
 )
 
@@ -94,9 +95,15 @@ func appendHead(b []byte, s *State, addr string) []byte {
 	for _, t := range s.tail {
 		b = le.AppendUint32(b, t.key)
 	}
-	if s.linked() {
-		b[start] = linkedVersion
-		b = s.Links.Append(b)
+	b = append(b, 0)
+	if s.Links.Imported {
+		b[len(b)-1] = 1
+	}
+	for _, users := range [][]string{s.Links.From, s.Links.Into} {
+		b = binary.AppendUvarint(b, uint64(len(users)))
+		for _, u := range users {
+			b = append(binary.AppendUvarint(b, uint64(len(u))), u...)
+		}
 	}
 	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr)))
 }
@@ -139,19 +146,18 @@ func DecodeHead(b []byte, addr string) (*State, error) {
 	if len(b) < 5 {
 		return nil, fmt.Errorf("exposure: head of %d bytes: %w", len(b), ErrCorrupt)
 	}
-	if b[0] != formatVersion && b[0] != linkedVersion {
-		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d and %d",
-			b[0], formatVersion, linkedVersion)
+	if b[0] != formatVersion {
+		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d", b[0], formatVersion)
 	}
 	body := b[:len(b)-4]
 	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr)) {
 		return nil, fmt.Errorf("exposure: head checksum: %w", ErrCorrupt)
 	}
-	return must.Try(func() *State { return (&reader{body[1:]}).head(b[0]) })
+	return must.Try(func() *State { return (&reader{body[1:]}).head() })
 }
 
 // head reads what follows the version.
-func (r *reader) head(version byte) *State {
+func (r *reader) head() *State {
 	s := &State{last: int64(r.uvarint("last", 1<<40))}
 	if n := r.count("shards", MaxShards, 6); n > 0 {
 		s.shards = make([]Shard, n)
@@ -181,11 +187,7 @@ func (r *reader) head(version byte) *State {
 		s.ring[i].minute = uint32(minute)
 	}
 	r.tail(s)
-	if version == linkedVersion {
-		if r.links(&s.Links); !s.linked() {
-			r.fail("links")
-		}
-	}
+	r.links(&s.Links)
 	if len(r.b) != 0 {
 		r.fail("rest")
 	}
@@ -204,7 +206,7 @@ func (r *reader) key(what string) (k uint32) {
 	return k
 }
 
-// links reads what Links.Append wrote.
+// links reads the links.
 func (r *reader) links(l *Links) {
 	l.Imported = r.uvarint("imported", 1) == 1
 	for _, users := range []*[]string{&l.From, &l.Into} {

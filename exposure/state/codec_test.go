@@ -85,7 +85,7 @@ func TestWorkedExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := hex.EncodeToString(appendHead(nil, s, "\x00u"))
-	want := "01" + "80a6aab206" + "000000" + "01" + "aeb602" + "02" + "44332211" + "88776655"
+	want := "01" + "80a6aab206" + "000000" + "01" + "aeb602" + "02" + "44332211" + "88776655" + "000000"
 	if !strings.HasPrefix(got, want) || len(got) != len(want)+8 {
 		t.Fatalf("got %s, want %s and a checksum", got, want)
 	}

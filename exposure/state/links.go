@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,22 +70,6 @@ func (r LinkReader) Check(user, from string) error {
 		}
 	}
 	return nil
-}
-
-// Append encodes links: a byte, 1 for Imported; and twice a uvarint, the number of users, and for each
-// a uvarint and as many bytes.
-func (l *Links) Append(b []byte) []byte {
-	b = append(b, 0)
-	if l.Imported {
-		b[len(b)-1] = 1
-	}
-	for _, users := range [][]string{l.From, l.Into} {
-		b = binary.AppendUvarint(b, uint64(len(users)))
-		for _, u := range users {
-			b = append(binary.AppendUvarint(b, uint64(len(u))), u...)
-		}
-	}
-	return b
 }
 
 // Union appends to a list what it does not contain yet.
