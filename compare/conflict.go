@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"jianguo/compare/quantity"
+	"jianguo/data"
 )
 
 // Conflict is what two texts of one form have at one place: another value, or another name.
@@ -194,5 +195,68 @@ func on(v *quantity.Value, day int32) bool {
 	return false
 }
 
-// denies is for now.
-func (x *Alignment) denies() bool { return false }
+// sentence reports whether both texts are about a sentence long, so that one word may turn what they say.
+func (x *Alignment) sentence() bool {
+	return max(len(x.Later.tokens), len(x.Earlier.tokens)) <= sentenceMost
+}
+
+// sentenceMost is the length of a long sentence, in tokens.
+const sentenceMost = 50
+
+// denial is a word that denies a sentence, in one text alone; empty: none.
+func (x *Alignment) denial() string {
+	for _, word := range denials {
+		if x.sentence() && x.Later.has(word) != x.Earlier.has(word) {
+			return word
+		}
+	}
+	return ""
+}
+
+var denials = func() (words []string) {
+	file, err := data.FS.ReadFile("tables/denials.txt")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	for line := range strings.Lines(string(file)) {
+		if line[0] != '#' {
+			words = append(words, strings.TrimSpace(line))
+		}
+	}
+	return words
+}()
+
+// exchanged is how many pairs of tokens of a sentence stand at other places in the two texts: both have them outside of what is common in
+// order.
+func (x *Alignment) exchanged() (n int) {
+	if !x.sentence() {
+		return 0
+	}
+	left := map[[2]uint32]int{}
+	for _, pair := range x.Earlier.uncommon(x.Later.Doc) {
+		left[pair]++
+	}
+	for _, pair := range x.Later.uncommon(x.Earlier.Doc) {
+		if left[pair] > 0 {
+			left[pair]--
+			n++
+		}
+	}
+	return n
+}
+
+// uncommon are the pairs of tokens in a row that are in no run in common, without those of clauses that the other text has as they are.
+func (s *Side) uncommon(other *Doc) (pairs [][2]uint32) {
+	for k, from := range s.clauses[:len(s.clauses)-1] {
+		to := s.clauses[k+1]
+		if other.has(s.Form[s.tokens[from].start:s.tokens[to-1].end]) {
+			continue
+		}
+		for i := from; i+1 < to; i++ {
+			if s.run[i] == 0 && s.run[i+1] == 0 {
+				pairs = append(pairs, [2]uint32{s.tokens[i].id, s.tokens[i+1].id})
+			}
+		}
+	}
+	return pairs
+}

