@@ -9,8 +9,8 @@ import (
 // Alignment is what two texts have in common, passage by passage. All that is said of a pair comes from it.
 type Alignment struct {
 	Later, Earlier Side
-	// Matches are runs of equal tokens, in the order of the later text: those in the same order in both texts, found so that they cover
-	// most, and moved ones of at least movedLeast tokens.
+	// Matches are runs of equal tokens, in the order of the later text: those in the same order in both texts, found
+	// so that they cover most, and moved ones of at least movedLeast tokens.
 	Matches []Match
 	// Resemblance is the Jaccard coefficient of the shingles, 0…1.
 	Resemblance float32
@@ -35,7 +35,7 @@ type Match struct {
 
 // Bounds of an alignment.
 const (
-	movedLeast = 12 // tokens of the shortest moved match: shorter ones, such as the name of an office, may occur twice by chance
+	movedLeast = 12 // tokens of the shortest moved match: shorter ones may occur twice by chance
 	againLeast = 8  // tokens of the shortest run that counts where a text says something again
 	chainMost  = 16 // offsets that are tried for a run
 	gapPairs   = 1 << 16
@@ -145,7 +145,8 @@ func (s *Side) cover() {
 	s.Covered = float32(n) / float32(len(s.run))
 }
 
-// knownPairs says by token, for each text, whether the other one has the pair that begins there, in its body or its headline.
+// knownPairs says by token, for each text, whether the other one has the pair that begins there, in its body or its
+// headline.
 func knownPairs(t *table, later, earlier *Doc) (inEarlier, inLater []bool) {
 	pairs := func(d *Doc) []uint64 {
 		return appendShingles(make([]uint64, 0, len(d.tokens)+len(d.title)), d.tokens, min(pairK, len(d.tokens)))
@@ -168,8 +169,8 @@ func knownPairs(t *table, later, earlier *Doc) (inEarlier, inLater []bool) {
 // run is a maximal stretch of n equal tokens, at q in the later text and c in the earlier one.
 type run struct{ q, c, n int32 }
 
-// findRuns finds runs greedily from the left: at each token the longest run that begins there; among runs of equal length the one that
-// continues the last run, or the first one behind it.
+// findRuns finds runs greedily from the left: at each token the longest run that begins there; among runs of equal
+// length the one that continues the last run, or the first one behind it.
 func findRuns(t *table, later, earlier *Doc, shingles []uint64, k int32) (runs []run) {
 	a, b := later.tokens, earlier.tokens
 	expect, skip := int32(0), 0
@@ -207,8 +208,8 @@ func commonPrefix(a, b []token) int32 {
 	return int32(n)
 }
 
-// inOrder chooses, of the runs that stand in the same order in both texts, those that cover most: the heaviest increasing subsequence,
-// with the best chain that ends before an offset in a Fenwick tree.
+// inOrder chooses, of the runs that stand in the same order in both texts, those that cover most: the heaviest
+// increasing subsequence, with the best chain that ends before an offset in a Fenwick tree.
 func inOrder(runs []run, tokens int) (chain []run) {
 	type link struct{ weight, last int32 }
 	tree := make([]link, tokens+1)
@@ -269,8 +270,8 @@ func (g *gaps) add(a, b, n int) {
 	g.out = append(g.out, Match{Later: a, Earlier: b, N: n})
 }
 
-// search adds what two gaps have in common: equal ends, and the longest run between them, where the gaps are searched again (Ratcliff &
-// Obershelp 1988).
+// search adds what two gaps have in common: equal ends, and the longest run between them, where the gaps are searched
+// again (Ratcliff & Obershelp 1988).
 func (g *gaps) search(a0, a1, b0, b1 int) {
 	n := int(commonPrefix(g.a[a0:a1], g.b[b0:b1]))
 	g.add(a0, b0, n)
@@ -294,8 +295,8 @@ func (g *gaps) search(a0, a1, b0, b1 int) {
 	g.add(a1, b1, n)
 }
 
-// leastRun is the length that a run needs in a gap of so many tokens: in a short gap any token counts, in a long one a single 的 means
-// nothing.
+// leastRun is the length that a run needs in a gap of so many tokens: in a short gap any token counts, in a long one
+// a single 的 means nothing.
 func leastRun(gap int) int {
 	switch {
 	case gap <= 6:
@@ -353,10 +354,12 @@ func moved(runs []run, matches []Match, later, earlier int) (out []Match) {
 	return out
 }
 
-// eachGap calls f for what lies between the matches that did not move: tokens a0 to a1 of the later text, b0 to b1 of the earlier one.
+// eachGap calls f for what lies between the matches that did not move: tokens a0 to a1 of the later text, b0 to b1 of
+// the earlier one.
 func (x *Alignment) eachGap(f func(a0, a1, b0, b1 int)) {
 	a, b := 0, 0
-	for _, m := range append(slices.Clip(x.Matches), Match{Later: len(x.Later.tokens), Earlier: len(x.Earlier.tokens)}) {
+	for _, m := range append(slices.Clip(x.Matches), Match{Later: len(x.Later.tokens),
+		Earlier: len(x.Earlier.tokens)}) {
 		if m.Moved {
 			continue
 		}

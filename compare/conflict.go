@@ -14,7 +14,8 @@ import (
 type Conflict struct {
 	Later, Earlier Span // of the two Forms
 	Name           bool // else a quantity
-	// Subject reports that both words may be subjects: names of the dictionary, or not in it at all. Others may be synonyms.
+	// Subject reports that both words may be subjects: names of the dictionary, or not in it at all. Others may be
+	// synonyms.
 	Subject  bool
 	Values   [2]int
 	Places   int  // how many places have these two
@@ -93,8 +94,8 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 	return found
 }
 
-// namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or else the
-// words that neither text has anywhere but here.
+// namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or
+// else the words that neither text has anywhere but here.
 func (x *Alignment) namesAt(g *Agreement, a0, a1, b0, b1 int) {
 	a, b := x.Later.span(a0, a1), x.Earlier.span(b0, b1)
 	nameA, okA := x.Later.foreign(a, x.Earlier.Doc)
@@ -110,8 +111,8 @@ func (x *Alignment) namesAt(g *Agreement, a0, a1, b0, b1 int) {
 	}
 }
 
-// unlisted reports whether two words in a row have one character each: of what the dictionary does not have, such as most names of
-// companies and small towns, the segmenter makes single characters.
+// unlisted reports whether two words in a row have one character each: of what the dictionary does not have, such as
+// most names of companies and small towns, the segmenter makes single characters.
 func (d *Doc) unlisted(s Span) bool {
 	words, row := d.Text.Words, 0
 	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) >= s.Start })
@@ -165,7 +166,8 @@ func (g *Agreement) add(x *Alignment, c Conflict) {
 	a, b := x.Later.Form[c.Later.Start:c.Later.End], x.Earlier.Form[c.Earlier.Start:c.Earlier.End]
 	for i := range g.Conflicts {
 		o := &g.Conflicts[i]
-		if o.Name == c.Name && x.Later.Form[o.Later.Start:o.Later.End] == a && x.Earlier.Form[o.Earlier.Start:o.Earlier.End] == b {
+		if o.Name == c.Name && x.Later.Form[o.Later.Start:o.Later.End] == a &&
+			x.Earlier.Form[o.Earlier.Start:o.Earlier.End] == b {
 			o.Places++
 			return
 		}
@@ -181,8 +183,8 @@ func (x *Alignment) ownDays(c *Conflict) bool {
 	return a.Kind == quantity.Date && on(&a.Value, x.Later.Text.Published) && on(&b.Value, x.Earlier.Text.Published)
 }
 
-// on reports whether a date is a day, or the one before it or after it: a feed gives its times in UTC, and an article of the night tells
-// of the day before.
+// on reports whether a date is a day, or the one before it or after it: a feed gives its times in UTC, and an article
+// of the night tells of the day before.
 func on(v *quantity.Value, day int32) bool {
 	for d := day - 1; d <= day+1; d++ {
 		t := time.Unix(int64(d)*24*60*60, 0).UTC()
@@ -226,8 +228,8 @@ var denials = func() (words []string) {
 	return words
 }()
 
-// exchanged is how many pairs of tokens of a sentence stand at other places in the two texts: both have them outside of what is common in
-// order.
+// exchanged is how many pairs of tokens of a sentence stand at other places in the two texts: both have them outside
+// of what is common in order.
 func (x *Alignment) exchanged() (n int) {
 	if !x.sentence() {
 		return 0
@@ -245,7 +247,8 @@ func (x *Alignment) exchanged() (n int) {
 	return n
 }
 
-// uncommon are the pairs of tokens in a row that are in no run in common, without those of clauses that the other text has as they are.
+// uncommon are the pairs of tokens in a row that are in no run in common, without those of clauses that the other
+// text has as they are.
 func (s *Side) uncommon(other *Doc) (pairs [][2]uint32) {
 	for k, from := range s.clauses[:len(s.clauses)-1] {
 		to := s.clauses[k+1]

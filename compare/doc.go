@@ -1,12 +1,13 @@
 // Package compare judges what a later text adds to an earlier one.
 //
-// Values flow one way: a Text becomes a Doc, prepared once; Align finds what two Docs have in common, passage by passage; News says what
-// the later text has that the earlier one lacks, Conflicts what the two have at the same places; Judge decides by a few numbers, and
-// leaves a trace. A Sketch is the small form of a Text that is kept of every article; it proposes and ranks, and never decides.
+// Values flow one way: a Text becomes a Doc, prepared once; Align finds what two Docs have in common, passage by
+// passage; News says what the later text has that the earlier one lacks, Conflicts what the two have at the same
+// places; Judge decides by a few numbers, and leaves a trace. A Sketch is the small form of a Text that is kept of
+// every article; it proposes and ranks, and never decides.
 //
-// All values are immutable, and every function is pure and safe for concurrent use. Work is bounded in steps, never by time, so that
-// equal texts are judged equally everywhere: shingles are sought at chainMost offsets, gaps up to gapWork pairs of tokens, and at most
-// valueMost quantities of a text count.
+// All values are immutable, and every function is pure and safe for concurrent use. Work is bounded in steps, never
+// by time, so that equal texts are judged equally everywhere: shingles are sought at chainMost offsets, gaps up to
+// gapWork pairs of tokens, and at most valueMost quantities of a text count.
 package compare
 
 import (
@@ -24,8 +25,8 @@ import (
 // Text is what is compared of an article, as package segment makes it.
 type Text struct {
 	Title, Body string // normal forms: clauses are separated by '\n'
-	// Words are the words of Form in order: the offset where each begins, times two, plus one for a name (a person, place, company).
-	// None: not known.
+	// Words are the words of Form in order: the offset where each begins, times two, plus one for a name (a person,
+	// place, company). None: not known.
 	Words     []int32
 	Published int32    // day of publication, in days since 1970; 0: unknown
 	Learned   *Residue // clauses that carry no weight, learned of its source; nil: none
@@ -39,8 +40,8 @@ func Day(t time.Time) int32 {
 	return int32(t.Unix() / (24 * 60 * 60))
 }
 
-// headedBytes is the length of a body (a Han character is three bytes) below which it says too little alone, and is compared with its
-// headline before it.
+// headedBytes is the length of a body (a Han character is three bytes) below which it says too little alone, and is
+// compared with its headline before it.
 const headedBytes = 180
 
 // Headed reports that a text is compared with its headline.

@@ -10,42 +10,47 @@ import (
 
 // Limits are the numbers of the judge. All are part of the policy.
 type Limits struct {
-	// News, Facts and Share are what makes news: so many characters, so many quantities, or such a share of the later text that the
-	// earlier one lacks. Little is the least number of characters of a share.
+	// News, Facts and Share are what makes news: so many characters, so many quantities, or such a share of the later
+	// text that the earlier one lacks. Little is the least number of characters of a share.
 	News   int     `json:"news"`
 	Facts  int     `json:"facts"`
 	Share  float64 `json:"share"`
 	Little int     `json:"little"`
-	// Later and Earlier are the shares of the later or the earlier text that stand in the other one, from which they are related.
+	// Later and Earlier are the shares of the later or the earlier text that stand in the other one, from which they
+	// are related.
 	Later   float64 `json:"later"`
 	Earlier float64 `json:"earlier"`
 	// Resembles is the least resemblance of a suspect that shares less than three quarters of either text.
 	Resembles float64 `json:"resembles"`
-	// Conflicts is how many quantities in conflict make another subject, if they are a share Disagree of all that both texts have at
-	// common places; of two short texts one is enough, if it is a share DisagreeShort.
+	// Conflicts is how many quantities in conflict make another subject, if they are a share Disagree of all that
+	// both texts have at common places; of two short texts one is enough, if it is a share DisagreeShort.
 	Conflicts     int     `json:"conflicts"`
 	Disagree      float64 `json:"disagree"`
 	DisagreeShort float64 `json:"disagree_short"`
-	// Subjects is how many words of its opening each text has again, and the other one nowhere, to be about another subject.
+	// Subjects is how many words of its opening each text has again, and the other one nowhere, to be about another
+	// subject.
 	Subjects int `json:"subjects"`
-	// Exchanged is how many pairs of characters of a sentence have changed places in one that says something else. Rest is the share of a sentence
-	// that makes it another one.
+	// Exchanged is how many pairs of characters of a sentence have changed places in one that says something else.
+	// Rest is the share of a sentence that makes it another one.
 	Exchanged int     `json:"exchanged"`
 	Rest      float64 `json:"rest"`
 	// Recurs is the number of days between two flashes that are no copies however alike they are.
 	Recurs int `json:"recurs"`
-	// Look is the share of one text's shingles in the other below which texts are not aligned. Of 580 labelled copies none had less than .36.
+	// Look is the share of one text's shingles in the other below which texts are not aligned. Of 580 labelled copies
+	// none had less than .36.
 	Look float64 `json:"look"`
 }
 
-// DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text make news.
+// DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text
+// make news.
 func DefaultLimits() Limits { return Limits{}.At(80) }
 
 // At sets how many characters make news, and facts and share with it.
 func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), Share: min(.9, .2*scale), Little: max(1, news/2),
-		Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Recurs: 3, Look: .35}
+		Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3,
+		Exchanged: 1, Rest: .3, Recurs: 3, Look: .35}
 }
 
 // Validate names the first number that is out of bounds.
@@ -53,7 +58,8 @@ func (l *Limits) Validate() error {
 	shares := []struct {
 		name  string
 		value float64
-	}{{"share", l.Share}, {"later", l.Later}, {"earlier", l.Earlier}, {"resembles", l.Resembles}, {"disagree", l.Disagree}, {"disagree_short", l.DisagreeShort},
+	}{{"share", l.Share}, {"later", l.Later}, {"earlier", l.Earlier}, {"resembles", l.Resembles}, {"disagree",
+		l.Disagree}, {"disagree_short", l.DisagreeShort},
 		{"look", l.Look}, {"rest", l.Rest}}
 	for _, s := range shares {
 		if !(s.value >= 0 && s.value <= 1) {
@@ -61,7 +67,8 @@ func (l *Limits) Validate() error {
 		}
 	}
 	if l.News < 1 || l.Facts < 1 || l.Little < 0 || l.Conflicts < 1 || l.Exchanged < 1 || l.Recurs < 0 {
-		return fmt.Errorf("policy: news %d, facts %d, little %d, conflicts %d, exchanged %d, recurs %d: want at least 1, 1, 0, 1, 1 and 0",
+		return fmt.Errorf("policy: news %d, facts %d, little %d, conflicts %d, exchanged %d, recurs %d: "+
+			"want at least 1, 1, 0, 1, 1 and 0",
 			l.News, l.Facts, l.Little, l.Conflicts, l.Exchanged, l.Recurs)
 	}
 	return nil
@@ -125,50 +132,55 @@ type Step struct {
 // Judge says what a later text adds to an earlier one. Nothing else decides about a pair of texts.
 func Judge(later, earlier *Doc, l *Limits) Judgement {
 	j := Judgement{Alignment: align(later, earlier, l)}
-	decide := func(when bool, kind Kind, reason, question, format string, args ...any) bool {
-		j.Trace = append(j.Trace, Step{question, fmt.Sprintf(format, args...), when})
-		if when {
-			j.Kind, j.Reason = kind, reason
-		}
-		return when
-	}
 	x := j.Alignment
-	if decide(later.Form == earlier.Form && later.Form != "", Duplicate, Exact, "the same normal form?", "%d and %d bytes",
-		len(later.Form), len(earlier.Form)) {
-		return j
-	}
-	if !x.related(l) {
-		decide(true, Unrelated, LittleText, "enough in common to align?", "%.0f and %.0f%% of the shingles, %.0f%% asked",
-			100*x.Later.Contained, 100*x.Earlier.Contained, 100*l.Look)
-		return j
+	a, b := float64(x.Later.Covered), float64(x.Earlier.Covered)
+	switch {
+	case j.finds(later.Form == earlier.Form && later.Form != "", "the same normal form?", "%d and %d bytes",
+		len(later.Form), len(earlier.Form)):
+		return j.as(Duplicate, Exact)
+	case j.finds(!x.related(l), "too little in common to align?", "%.0f and %.0f%% of the shingles (%.0f)",
+		100*x.Later.Contained, 100*x.Earlier.Contained, 100*l.Look):
+		return j.as(Unrelated, LittleText)
+	case j.finds(a < l.Later && b < l.Earlier, "too little in common?",
+		"%.0f%% of the later text (%.0f), %.0f%% of the earlier (%.0f)",
+		100*a, 100*l.Later, 100*b, 100*l.Earlier):
+		return j.as(Unrelated, LittleText)
 	}
 	j.New, j.Lacks, j.Agreement = x.Later.news(&x.Earlier), x.Earlier.news(&x.Later), x.Agreement()
-	if decide(float64(x.Later.Covered) < l.Later && float64(x.Earlier.Covered) < l.Earlier, Unrelated, LittleText, "too little in common?",
-		"%.0f%% of the later text (%.0f asked), %.0f%% of the earlier one (%.0f)",
-		100*x.Later.Covered, 100*l.Later, 100*x.Earlier.Covered, 100*l.Earlier) {
-		return j
-	}
 	reason, found := x.otherSubject(&j.Agreement, l)
-	if decide(reason != "", Series, reason, "another subject?", "%s", found) {
-		return j
+	if j.finds(reason != "", "another subject?", "%s", found) {
+		return j.as(Series, reason)
 	}
-	if decide(j.news(l) && float64(x.Resemblance) < l.Resembles && max(x.Later.Covered, x.Earlier.Covered) < most, Unrelated, LittleText, "news, and little else?",
-		"resemblance %.2f (%.2f asked), %.0f%% of the later text and %.0f%% of the earlier one (%.0f of one)", x.Resemblance, l.Resembles,
-		100*x.Later.Covered, 100*x.Earlier.Covered, 100*most) {
-		return j
-	}
-	if decide(j.news(l), Suspect, j.suspicion(), "news?", "%d new characters (%d asked), %.0f%% of the text (%.0f, from %d characters), %d new facts (%d)",
+	if j.finds(j.news(l), "news?", "%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d)",
 		j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little, len(j.New.Values), l.Facts) {
-		return j
+		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < most, "and little else?",
+			"resemblance %.2f (%.2f), larger share %.0f%% (%.0f)",
+			x.Resemblance, l.Resembles, 100*max(a, b), 100*most) {
+			return j.as(Unrelated, LittleText)
+		}
+		return j.as(Suspect, j.suspicion())
 	}
-	if denial := x.denial(); decide(denial != "", Suspect, Denial, "a sentence denied?", "%s", denial) {
-		return j
+	denial, exchanged := x.denial(), x.exchanged()
+	switch {
+	case j.finds(denial != "", "a sentence denied?", "%s", denial):
+		return j.as(Suspect, Denial)
+	case j.finds(exchanged >= l.Exchanged, "words of a sentence exchanged?", "%d (%d)", exchanged, l.Exchanged):
+		return j.as(Suspect, Moved)
 	}
-	if n := x.exchanged(); decide(n >= l.Exchanged, Suspect, Moved, "words of a sentence exchanged?", "%d (%d asked)", n, l.Exchanged) {
-		return j
-	}
-	decide(true, Duplicate, j.sameness(), "which kind of copy?", "%.0f%% of the later text, %.0f%% of the earlier one",
-		100*x.Later.Covered, 100*x.Earlier.Covered)
+	j.finds(true, "which kind of copy?", "%.0f%% of the later text, %.0f%% of the earlier", 100*a, 100*b)
+	return j.as(Duplicate, j.sameness())
+}
+
+// finds adds a step to the trace. What was asked for is in parentheses.
+func (j *Judgement) finds(found bool, question, format string, args ...any) bool {
+	j.Trace = append(j.Trace, Step{Question: question, Found: fmt.Sprintf(format, args...)})
+	return found
+}
+
+// as is the judgement that the last step has decided.
+func (j Judgement) as(kind Kind, reason string) Judgement {
+	j.Kind, j.Reason = kind, reason
+	j.Trace[len(j.Trace)-1].Decided = true
 	return j
 }
 
@@ -235,7 +247,8 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 	if n > 0 {
 		share = float64(n) / float64(n+g.Equal)
 	}
-	found = fmt.Sprintf("%d in conflict, %.0f%% of %d (%d and %.0f%% asked)", n, 100*share, n+g.Equal, l.Conflicts, 100*l.Disagree)
+	found = fmt.Sprintf("%d in conflict, %.0f%% of %d (%d and %.0f%% asked)", n, 100*share, n+g.Equal, l.Conflicts,
+		100*l.Disagree)
 	short := max(len(x.Later.tokens), len(x.Earlier.tokens)) <= shortTokens
 	apart := x.apart()
 	for _, c := range g.Conflicts {
@@ -261,7 +274,8 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 		return OtherFacts, found
 	case min(len(a), len(b)) >= l.Subjects:
 		g.Subject = [2]string{a[0], b[0]}
-		return OtherFacts, "subjects that the other text has not: " + strings.Join(a, "、") + " / " + strings.Join(b, "、")
+		return OtherFacts, "subjects that the other text has not: " + strings.Join(a, "、") + " / " + strings.Join(b,
+			"、")
 	case short && apart >= l.Recurs:
 		return OtherDay, fmt.Sprintf("flashes of two days, %d apart", apart)
 	}
@@ -277,7 +291,8 @@ func (x *Alignment) apart() int {
 	return int(max(a-b, b-a))
 }
 
-// code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a sentence.
+// code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
+// sentence.
 const code = "1"
 
 // Version names the code and the tables that judge, for the policy.

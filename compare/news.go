@@ -14,8 +14,8 @@ const (
 	ending  = 6 // of the shortest run in common that ends one
 )
 
-// news is what a side has that the other lacks. A passage of its own lies between two runs in common, with less than a third in common;
-// of it those clauses count that the other text has not got in other words either.
+// news is what a side has that the other lacks. A passage of its own lies between two runs in common, with less than
+// a third in common; of it those clauses count that the other text has not got in other words either.
 func (s *Side) news(other *Side) News {
 	var n News
 	for i := 0; i < len(s.run); {

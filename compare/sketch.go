@@ -18,13 +18,13 @@ const (
 	passages = 7  // keys of passages, the last one of the opening
 )
 
-// Sketch is what is kept of every text, at most MaxSketch bytes when encoded: b-bit one-permutation MinHash (Li, Owen & Zhang 2012; Li &
-// König 2010) of its shingles, pairs and numbers, their counts, and the keys by which it is proposed. It ranks proposals, and never
-// decides. The zero Sketch is that of a blank text. It holds no pointers.
+// Sketch is what is kept of every text, at most MaxSketch bytes when encoded: b-bit one-permutation MinHash (Li, Owen
+// & Zhang 2012; Li & König 2010) of its shingles, pairs and numbers, their counts, and the keys by which it is
+// proposed. It ranks proposals, and never decides. The zero Sketch is that of a blank text. It holds no pointers.
 type Sketch struct {
 	Tokens uint32
-	// Digest is a hash of the set of numbers and dates, zero where there are none: two members of a series with one digest are likely
-	// copies.
+	// Digest is a hash of the set of numbers and dates, zero where there are none: two members of a series with one
+	// digest are likely copies.
 	Digest uint64
 
 	shingles, pairs, figures uint32 // distinct ones
@@ -36,7 +36,8 @@ type Sketch struct {
 	nkeys, npassages         uint8
 }
 
-// Minima are those of the shingles: the lowest hash in each bin, cut to 4 bits, two bins a byte, the lower half first; 0 for an empty bin.
+// Minima are those of the shingles: the lowest hash in each bin, cut to 4 bits, two bins a byte, the lower half
+// first; 0 for an empty bin.
 type Minima [bins / 2]byte
 
 // NewSketch sketches a text.
@@ -125,8 +126,8 @@ func (s *Sketch) Estimate(earlier *Sketch) Estimate {
 	return e
 }
 
-// jaccard is the estimate from two rows of minima, of a multiple of eight bytes. Bins that are empty on both sides say nothing, and of
-// two full ones one in fifteen agrees by chance.
+// jaccard is the estimate from two rows of minima, of a multiple of eight bytes. Bins that are empty on both sides
+// say nothing, and of two full ones one in fifteen agrees by chance.
 func jaccard(a, b []byte) float64 {
 	full, used, same := 0, 0, 0
 	for i := 0; i < len(a); i += 8 {
@@ -157,8 +158,8 @@ func containment(j float64, a, b uint32) (inA, inB float32) {
 	return float32(min(1, shared/float64(max(a, 1)))), float32(min(1, shared/float64(max(b, 1))))
 }
 
-// Outline is the part of a Sketch that gives resemblance and containments. 52 bytes without pointers; index keeps it in memory for every
-// version.
+// Outline is the part of a Sketch that gives resemblance and containments. 52 bytes without pointers; index keeps it
+// in memory for every version.
 type Outline struct {
 	Minima   Minima
 	Shingles uint32 // distinct ones; 0 only of a blank text

@@ -26,7 +26,8 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 		}
 		seen[word] = true
 		in := w.Start < opening || strings.Contains(d.Text.Title, word)
-		if in && !isNumber(word) && strings.Count(d.Form, word)+strings.Count(d.Text.Title, word) > 1 && !other.has(word) {
+		if in && !isNumber(word) && strings.Count(d.Form, word)+strings.Count(d.Text.Title, word) > 1 &&
+			!other.has(word) {
 			out = append(out, word)
 		}
 	}
@@ -35,7 +36,8 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 
 func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
 
-// titles returns the Latin words or numbers that two headlines of one form have at one place, and the other text nowhere.
+// titles returns the Latin words or numbers that two headlines of one form have at one place, and the other text
+// nowhere.
 func (x *Alignment) titles() (later, earlier string, ok bool) {
 	l, e := x.Later.Doc, x.Earlier.Doc
 	g := gaps{a: l.title, b: e.title, budget: gapWork}
@@ -71,15 +73,16 @@ func (d *Doc) foreignSign(tokens []token, other *Doc) (string, bool) {
 // teaserMost is the length in bytes of the longest body that may say nothing of its article: 200 Han characters.
 const teaserMost = 600
 
-// Shares of the pairs of characters of a headline: one that has fewer in the body is not told there, and two that have fewer in common are
-// of two articles.
+// Shares of the pairs of characters of a headline: one that has fewer in the body is not told there, and two that
+// have fewer in common are of two articles.
 const (
 	toldLeast = .25
 	sameTitle = .5
 )
 
-// Untold reports whether a short body says nothing of its headline, which is another than that of an earlier article with the same body: a
-// feed that gives the same introduction to every article. title and earlier are the headlines as they were published.
+// Untold reports whether a short body says nothing of its headline, which is another than that of an earlier article
+// with the same body: a feed that gives the same introduction to every article. title and earlier are the headlines
+// as they were published.
 func (t *Text) Untold(title, earlier string) bool {
 	return len(t.Body) > 0 && len(t.Body) <= teaserMost && title != "" && earlier != "" && title != earlier &&
 		pairShare(t.Title, t.Body) < toldLeast && pairShare(title, earlier) < sameTitle

@@ -9,8 +9,8 @@ import (
 	"jianguo/compare/quantity"
 )
 
-// A token is one unit of a text: a Han character, a Latin word, or a number whatever its length, so that no run of equal tokens ends
-// inside a number. The id of a number is a hash of its value: 三千, 3000 and 3,000 are one.
+// A token is one unit of a text: a Han character, a Latin word, or a number whatever its length, so that no run of
+// equal tokens ends inside a number. The id of a number is a hash of its value: 三千, 3000 and 3,000 are one.
 type token struct {
 	id         uint32 // a Han character's is its rune
 	start, end int32  // bytes of the normal form
@@ -89,8 +89,8 @@ func appendShingles(out []uint64, tokens []token, k int) []uint64 {
 	return out
 }
 
-// A table finds where each shingle of a text begins: open addressing, the first offset by slot, and by offset the next one with the same
-// shingle.
+// A table finds where each shingle of a text begins: open addressing, the first offset by slot, and by offset the
+// next one with the same shingle.
 type table struct {
 	hashes []uint64
 	first  []int32 // by slot, 1 + the offset; 0: free

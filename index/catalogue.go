@@ -39,8 +39,8 @@ type Config struct {
 	// Recipe). Open calls it after it has loaded the index, so that both can load
 	// in parallel. nil: the empty recipe.
 	Recipe func() (string, error)
-	// Normal makes the normal form of a kept text, Original what is quoted of it; nil: the body is both. They are called from several
-	// goroutines, after Recipe.
+	// Normal makes the normal form of a kept text, Original what is quoted of it; nil: the body is both. They are
+	// called from several goroutines, after Recipe.
 	Normal   func(title, body string) compare.Text
 	Original func(title, body string) *reason.Original
 	Language string // of Event.Why; empty: Chinese

@@ -39,7 +39,7 @@ type Explanation struct {
 	// Terms are the heaviest features of either side, at most the number asked
 	// for; the shares are of all.
 	Terms        []SharedTerm `json:"terms"`
-	QueryShare   float32      `json:"query_weight_shared"`   // share of the query's weight that the earlier text has too
+	QueryShare   float32      `json:"query_weight_shared"`   // share that the earlier text has
 	EarlierShare float32      `json:"earlier_weight_shared"` // and the other way
 
 	Resemblance float32          `json:"resemblance"` // on the texts, 0…1
@@ -81,12 +81,14 @@ type SharedTerm struct {
 }
 
 // Explain judges a later item against an earlier one as the policy would; terms bounds Explanation.Terms.
-func Explain(seg *segment.Segmenter, policy index.Policy, language string, later, earlier *Item, terms int) *Explanation {
+func Explain(seg *segment.Segmenter, policy index.Policy, language string, later, earlier *Item,
+	terms int) *Explanation {
 	q, c := Prepare(seg, later), Prepare(seg, earlier)
 	x := &Explanation{
 		Query: side(q), Earlier: side(c), Distance: simhash.Distance(q.Print.Fingerprint, c.Print.Fingerprint),
-		S: q.Print.S(c.Print.Fingerprint), SReverse: c.Print.S(q.Print.Fingerprint), Estimate: q.Sketch.Estimate(&c.Sketch),
-		Recipe: seg.Recipe(), Policy: policy.Hash(),
+		S: q.Print.S(c.Print.Fingerprint), SReverse: c.Print.S(q.Print.Fingerprint),
+		Estimate: q.Sketch.Estimate(&c.Sketch),
+		Recipe:   seg.Recipe(), Policy: policy.Hash(),
 	}
 	j := compare.Judge(compare.NewDoc(&q.Text), compare.NewDoc(&c.Text), &policy.Limits)
 	x.Kind, x.Trace, x.Resemblance = j.Kind.String(), j.Trace, j.Resemblance
@@ -121,7 +123,8 @@ func (x *Explanation) Reason() string {
 }
 
 func side(a *index.Article) Side {
-	return Side{ID: a.ID, Title: a.Title, Tokens: int(a.Sketch.Tokens), Blank: a.Blank, Fingerprint: a.Print.Fingerprint.String()}
+	return Side{ID: a.ID, Title: a.Title, Tokens: int(a.Sketch.Tokens), Blank: a.Blank,
+		Fingerprint: a.Print.Fingerprint.String()}
 }
 
 func (x *Explanation) flip(q, c *simhash.Print) {
@@ -181,12 +184,14 @@ func (x *Explanation) meet(q, c *index.Article, p *index.Policy) {
 		if p.Rules == index.RulesHamming {
 			return
 		}
-		add(index.ByMargin, x.S <= p.MaxS, "S %.2f, at most %g, if the search gets there within its budget", x.S, p.MaxS)
+		add(index.ByMargin, x.S <= p.MaxS, "S %.2f, at most %g, if the search gets there within its budget", x.S,
+			p.MaxS)
 	}
 	for _, k := range []struct {
 		rule index.Rule
 		q, c []uint64
-	}{{index.BySketch, q.Sketch.Keys(), c.Sketch.Keys()}, {index.ByPassage, q.Sketch.PassageKeys(), c.Sketch.PassageKeys()}} {
+	}{{index.BySketch, q.Sketch.Keys(), c.Sketch.Keys()}, {index.ByPassage, q.Sketch.PassageKeys(),
+		c.Sketch.PassageKeys()}} {
 		shared := slices.DeleteFunc(slices.Clone(k.q), func(key uint64) bool { return !slices.Contains(k.c, key) })
 		if len(k.q) > 0 {
 			add(k.rule, len(shared) > 0, "%d of %d keys shared", len(shared), len(k.q))

@@ -3,27 +3,27 @@
 //
 // # The normal form
 //
-// Two texts that differ only in form have the same normal form, the same Exact and the same terms. Form is:
-// HTML or plain text; width, case, ligatures, circled digits and all that Unicode folds (NFKC); diacritics of
-// Latin, Greek and Cyrillic letters; traditional or simplified characters; zero-width and control characters,
-// emoji, combining marks; spaces between Han characters; for Exact and the terms also punctuation and line
-// breaks. Page residue (原标题, 责任编辑, share prompts, copyright notices; see data/tables/residue.txt) is
-// taken out, and so is a headline that the body repeats as its first words.
+// Two texts that differ only in form have the same normal form, the same Exact and the same terms. Form is: HTML or
+// plain text; width, case, ligatures, circled digits and all that Unicode folds (NFKC); diacritics of Latin, Greek
+// and Cyrillic letters; traditional or simplified characters; zero-width and control characters, emoji, combining
+// marks; spaces between Han characters; for Exact and the terms also punctuation and line breaks. Page residue (原标题,
+// 责任编辑, share prompts, copyright notices; see data/tables/residue.txt) is taken out, and so is a headline that the
+// body repeats as its first words.
 //
-// Not form are spaces between Latin words, the point in 3.5, the minus of -3.5 and the colon in 12:30. A comma
-// that groups thousands is form: 1,600 and 1600 are the same.
+// Not form are spaces between Latin words, the point in 3.5, the minus of -3.5 and the colon in 12:30. A comma that
+// groups thousands is form: 1,600 and 1600 are the same.
 //
 // # Terms
 //
-// Terms are words, numbers and pairs of words, weighted as described at weights. They come from the content,
-// which is the body's normal form without separators: punctuation is the first thing that republishing changes,
-// so words are cut across clauses. A body of fewer than 60 Han characters says too little alone, and has its
-// headline put before it.
+// Terms are words, numbers and pairs of words, weighted as described at weights. They come from the content, which is
+// the body's normal form without separators: punctuation is the first thing that republishing changes, so words are
+// cut across clauses. A body of fewer than 60 Han characters says too little alone, and has its headline put before
+// it.
 //
 // # Limits and compatibility
 //
-// Time and memory are linear in the length of the input. Scripts without spaces other than Han and kana (Thai,
-// Khmer, Lao) are segmented character by character. Everything that Analyze returns may change with the Recipe, and nothing
+// Time and memory are linear in the length of the input. Scripts without spaces other than Han and kana (Thai, Khmer,
+// Lao) are segmented character by character. Everything that Analyze returns may change with the Recipe, and nothing
 // does while the Recipe stays the same.
 package segment
 

@@ -22,7 +22,8 @@ type Text struct {
 	// Terms are the features of the fingerprint; none only for Blank.
 	Terms []Term
 	// Begins are the words of what is compared, which is Body, or Title, a '\n' and Body where the body is short: the
-	// offset where each begins, times two, plus one for a place, company, person or other name of two characters or more.
+	// offset where each begins, times two, plus one for a place, company, person or other name of two characters or
+	// more.
 	Begins []int32
 
 	title, body       normalizer

@@ -1,11 +1,12 @@
-// Package quantity finds the quantities of a Chinese text: numbers with their units, shares, money, durations, dates, times of day,
-// ordinals, ranges and scores.
+// Package quantity finds the quantities of a Chinese text: numbers with their units, shares, money, durations, dates,
+// times of day, ordinals, ranges and scores.
 //
-// There is one grammar, in Go, and one table of units, data/tables/units.tsv. Both work over the words of the segmenter: a unit ends
-// where a word ends, so that 5升值 has no litres and 3成都 no tenths.
+// There is one grammar, in Go, and one table of units, data/tables/units.tsv. Both work over the words of the
+// segmenter: a unit ends where a word ends, so that 5升值 has no litres and 3成都 no tenths.
 //
-// A Value is a kind, a low and a high bound, a unit and a precision. Equal is an equivalence relation; MayBe says whether two values may
-// be one although they are written otherwise, and is reflexive and symmetric only: 8月9日 may be 9日, which may be 7月9日.
+// A Value is a kind, a low and a high bound, a unit and a precision. Equal is an equivalence relation; MayBe says
+// whether two values may be one although they are written otherwise, and is reflexive and symmetric only: 8月9日 may be
+// 9日, which may be 7月9日.
 package quantity
 
 // Kind is what a Value measures.
@@ -25,20 +26,23 @@ const (
 type Value struct {
 	Start, End int
 	Kind       Kind
-	// Low and High are the bounds of a range, equal for a single value, in Unit. A Date is year*10000 + month*100 + day, 0 for what is not
-	// said; a Clock counts seconds.
+	// Low and High are the bounds of a range, equal for a single value, in Unit. A Date is year*10000 + month*100 +
+	// day, 0 for what is not said; a Clock counts seconds.
 	Low, High float64
 	// Unit is the name of the base unit; empty: none.
 	Unit string
-	// Precision is the value of the last digit that is written; 0: not known. Of a Clock, 3600 where only the hour is said.
+	// Precision is the value of the last digit that is written; 0: not known. Of a Clock, 3600 where only the hour is
+	// said.
 	Precision float64
-	// Weak is what may be a word as well as a quantity (一次, 三个): it says again what stands elsewhere, and is no news by itself.
+	// Weak is what may be a word as well as a quantity (一次, 三个): it says again what stands elsewhere, and is no news
+	// by itself.
 	Weak bool
 }
 
 // Equal reports whether two values are the same, however they are written: 10公里 and 10000米.
 func (v *Value) Equal(o *Value) bool {
-	return v.Kind == o.Kind && v.Low == o.Low && v.High == o.High && v.Unit == o.Unit && (v.Kind != Clock || v.Precision == o.Precision)
+	return v.Kind == o.Kind && v.Low == o.Low && v.High == o.High && v.Unit == o.Unit && (v.Kind != Clock ||
+		v.Precision == o.Precision)
 }
 
 // MayBe reports whether two values may be one: equal, one rounded, or one that says less: 8月9日 and 9日, 1.8万 and 18,405.
@@ -62,7 +66,8 @@ func (v *Value) MayBe(o *Value) bool {
 	return false
 }
 
-// Comparable reports whether two values that may not be one say different things of one matter, if they stand at one place.
+// Comparable reports whether two values that may not be one say different things of one matter, if they stand at one
+// place.
 func (v *Value) Comparable(o *Value) bool {
 	if v.Kind != o.Kind {
 		return false
@@ -79,7 +84,8 @@ func (v *Value) Comparable(o *Value) bool {
 	return v.Unit == o.Unit
 }
 
-// wordPower reports whether the one is ten thousand or a hundred million times the other, without a unit: 2022万达, where 万 begins a name.
+// wordPower reports whether the one is ten thousand or a hundred million times the other, without a unit: 2022万达,
+// where 万 begins a name.
 func (v *Value) wordPower(o *Value) bool {
 	if v.Unit+o.Unit != "" {
 		return false
@@ -130,12 +136,14 @@ func (v *Value) fields() (set int) {
 // sameDate reports whether two dates agree in what both say, and both say something.
 func sameDate(v, o *Value) bool {
 	if v.Low != v.High || o.Low != o.High { // a part of a year
-		return v.Low == v.High == (o.Low == o.High) && int(v.Low)%10000 == int(o.Low)%10000 && int(v.High)%10000 == int(o.High)%10000 &&
+		return v.Low == v.High == (o.Low == o.High) && int(v.Low)%10000 == int(o.Low)%10000 &&
+			int(v.High)%10000 == int(o.High)%10000 &&
 			(v.fields()&o.fields()&yearField == 0 || int(v.Low)/10000 == int(o.Low)/10000)
 	}
 	both := v.fields() & o.fields()
 	a, b := int(v.Low), int(o.Low)
-	return both > 0 && (both&yearField == 0 || a/10000 == b/10000) && (both&monthField == 0 || a/100%100 == b/100%100) &&
+	return both > 0 && (both&yearField == 0 || a/10000 == b/10000) && (both&monthField == 0 ||
+		a/100%100 == b/100%100) &&
 		(both&dayField == 0 || a%100 == b%100)
 }
 

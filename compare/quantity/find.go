@@ -16,7 +16,8 @@ type finder struct {
 	out   []Value
 }
 
-// Find returns the quantities of a normal form, in order, at most so many. Clauses are separated by '\n'. The addresses of pages have none.
+// Find returns the quantities of a normal form, in order, at most so many. Clauses are separated by '\n'. The
+// addresses of pages have none.
 func Find(text string, begin Words, most int) []Value {
 	if begin == nil {
 		begin = func(int) bool { return true }
@@ -167,7 +168,8 @@ func rounded(v float64) float64 {
 
 // parts adds the smaller units behind a duration: 2小时15分, 2分05秒48, 11年6个月.
 func (f *finder) parts(v Value, u unit, end int) (Value, int) {
-	if u.name == "分" && end < len(f.text) && isDigit(f.text[end]) && strings.HasPrefix(f.text[readPlain(f.text, end).End:], "秒") {
+	if u.name == "分" && end < len(f.text) && isDigit(f.text[end]) &&
+		strings.HasPrefix(f.text[readPlain(f.text, end).End:], "秒") {
 		u = units["分钟"] // not points
 		v = v.in(u)
 	}
@@ -234,7 +236,8 @@ func (f *finder) joined(v Value, n Number, end int) (Value, int, bool) {
 			}
 		}
 		low, high := Value{Low: v.Low}.in(first), Value{Low: m.Value, High: m.Value, Precision: m.Place}.in(second)
-		return Value{Kind: Count, Low: low.Low, High: high.High, Unit: high.Unit, Precision: high.Precision}, m.End + more, true
+		return Value{Kind: Count, Low: low.Low, High: high.High, Unit: high.Unit, Precision: high.Precision}, m.End +
+			more, true
 	}
 	return v, end, false
 }
@@ -252,7 +255,8 @@ func (f *finder) numberAt(i int) (Number, bool) {
 	return Number{Value: d, Place: 1, End: i + size, Han: true}, d > 0
 }
 
-// bareDigits is the length of the shortest number without a unit that is a quantity: shorter ones number paragraphs and belong to names.
+// bareDigits is the length of the shortest number without a unit that is a quantity: shorter ones number paragraphs
+// and belong to names.
 const bareDigits = 3
 
 // bare reads a number without a unit.

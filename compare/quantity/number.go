@@ -21,8 +21,8 @@ var powers = map[rune]float64{'十': 10, '百': 100, '千': 1e3, '万': 1e4, '�
 // numeralMost bounds a Chinese numeral, in characters: each character of a run is tried as the first of one.
 const numeralMost = 24
 
-// ReadNumber reads the number that begins at text[i]. A Chinese numeral begins with a digit or 十, and has a power of ten and comes to
-// ten or more, or is a year, digit by digit; other Chinese digits begin too many words.
+// ReadNumber reads the number that begins at text[i]. A Chinese numeral begins with a digit or 十, and has a power of
+// ten and comes to ten or more, or is a year, digit by digit; other Chinese digits begin too many words.
 func ReadNumber(text string, i int) (Number, bool) {
 	if isDigit(text[i]) {
 		return readDigits(text, i), true

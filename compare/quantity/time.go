@@ -24,7 +24,8 @@ func (f *finder) date(i int, n Number) (Value, int) {
 		return Value{Kind: none}, n.End // 1.7月 is item 1, about July
 	}
 	take := func(spelling string, valid func(v float64) bool, into *int) {
-		if n.End > end && valid(n.Value) && n.Value == math.Trunc(n.Value) && strings.HasPrefix(f.text[n.End:], spelling) {
+		if n.End > end && valid(n.Value) && n.Value == math.Trunc(n.Value) &&
+			strings.HasPrefix(f.text[n.End:], spelling) {
 			*into, end = int(n.Value), n.End+len(spelling)
 			n, _ = f.numberAt(end)
 		}

@@ -60,8 +60,8 @@ func parseUnits(file string) (map[string]unit, error) {
 	return table, nil
 }
 
-// unit is the unit at an offset and its length in bytes, 0 for none: the longest one that ends where a word ends. What it is counted by
-// belongs to it: 米每秒, 米/秒, 元每股.
+// unit is the unit at an offset and its length in bytes, 0 for none: the longest one that ends where a word ends.
+// What it is counted by belongs to it: 米每秒, 米/秒, 元每股.
 func (f *finder) unit(i int) (u unit, size int) {
 	u, size = f.plainUnit(i)
 	if size == 0 {
@@ -76,7 +76,8 @@ func (f *finder) unit(i int) (u unit, size int) {
 		behind := rest[min(len(per)+more, len(rest)):]
 		// A slash is a clause break in the normal form: what is counted by is then a clause alone.
 		if more > 0 && (per != "\n" || rates[by.name] && by.factor != 1 && (behind == "" || behind[0] == '\n')) {
-			return unit{name: u.name + "/" + by.name, factor: u.factor / by.factor, kind: u.kind}, size + len(per) + more
+			return unit{name: u.name + "/" + by.name, factor: u.factor / by.factor, kind: u.kind}, size + len(per) +
+				more
 		}
 	}
 	return u, size

@@ -1,9 +1,9 @@
-// Package reason puts a judgement into a sentence of about forty characters, in Chinese or English: the relation, and the one decisive
-// thing.
+// Package reason puts a judgement into a sentence of about forty characters, in Chinese or English: the relation, and
+// the one decisive thing.
 //
-// Facts are made where a pair is judged, since everything that is said is checked against the whole of both originals then: a quotation is
-// a piece of the article as it was published, and a value that is said to be missing is nowhere in the other text. What fails the check is
-// left out. Sentence only writes down what the Facts hold.
+// Facts are made where a pair is judged, since everything that is said is checked against the whole of both originals
+// then: a quotation is a piece of the article as it was published, and a value that is said to be missing is nowhere
+// in the other text. What fails the check is left out. Sentence only writes down what the Facts hold.
 package reason
 
 import (
@@ -57,7 +57,8 @@ const (
 	quotesMost = 3
 )
 
-// Of is what is said of a judgement. later and earlier give the originals, and are called only where something is quoted.
+// Of is what is said of a judgement. later and earlier give the originals, and are called only where something is
+// quoted.
 func Of(j *compare.Judgement, later, earlier func() *Original) *Facts {
 	f := &Facts{Reason: j.Reason}
 	x := j.Alignment
@@ -119,8 +120,8 @@ func (o *Original) lacks(text, form string) bool {
 	return !strings.Contains(o.Text, text) && !strings.Contains(o.Form, form)
 }
 
-// quotes are the item's new quantities, those that stand first in the text first, each with its clause or the words before it; or, where
-// there are none, its longest new clause.
+// quotes are the item's new quantities, those that stand first in the text first, each with its clause or the words
+// before it; or, where there are none, its longest new clause.
 func (p *pair) quotes() (out []string) {
 	d := p.j.Later.Doc
 	room := quoteMost
@@ -152,7 +153,8 @@ func (p *pair) quotes() (out []string) {
 	return out
 }
 
-// telling reports whether a quantity says something by itself: a number without a unit may be a telephone's, and every article has dates.
+// telling reports whether a quantity says something by itself: a number without a unit may be a telephone's, and
+// every article has dates.
 func telling(v *quantity.Value) bool { return v.Unit != "" || v.Kind == quantity.Pair }
 
 // figure is the clause of a quantity, if it is short, or else the words before it.

@@ -39,16 +39,20 @@ var chinese = words{
 var english = words{
 	relation: map[string]string{
 		compare.Exact: "same text: only the form differs", compare.SameText: "same text", compare.Contained: "excerpt",
-		compare.Reworded: "reworded", compare.Extends: "has the earlier text", compare.Overlap: "partly the earlier text",
-		compare.Update: "follow-up", compare.OtherFacts: "series", compare.OtherDay: "series",
-		compare.LittleText: "little in common with the earlier text", compare.Denial: "in doubt: the headline denies the earlier one",
-		compare.Moved:     "in doubt: words of a sentence have changed places",
-		compare.Headlines: "in doubt: one body under two headlines", compare.TooLong: "in doubt: too long to compare in full",
+		compare.Reworded: "reworded", compare.Extends: "has the earlier text",
+		compare.Overlap: "partly the earlier text",
+		compare.Update:  "follow-up", compare.OtherFacts: "series", compare.OtherDay: "series",
+		compare.LittleText: "little in common with the earlier text",
+		compare.Denial:     "in doubt: the headline denies the earlier one",
+		compare.Moved:      "in doubt: words of a sentence have changed places",
+		compare.Headlines:  "in doubt: one body under two headlines",
+		compare.TooLong:    "in doubt: too long to compare in full",
 	},
 	all: "all of it is in the earlier text", nearlyAll: "nearly all of it is in the earlier text",
 	mostly: "most of it is in the earlier text", half: "about half of it is in the earlier text",
 	noFigures: "no new figure", noNews: "nothing new", adds: "new", addsAbout: "about %d new characters",
-	lacks: "the earlier text has about %d more", otherDay: "news of its kind of another day", against: " | earlier: ", list: ", ", colon: ": ", between: "; ",
+	lacks: "the earlier text has about %d more", otherDay: "news of its kind of another day", against: " | earlier: ",
+	list: ", ", colon: ": ", between: "; ",
 }
 
 // Shares from which a text stands in another one as a whole, nearly, or mostly.

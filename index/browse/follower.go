@@ -65,8 +65,8 @@ func lot(ordinal uint32) int64 {
 	return int64(h >> 33)
 }
 
-// likely is how little an item adds to the earlier text, 0…1: the share of it that is not new, less .02 for each new fact; 1 where the
-// texts were not compared.
+// likely is how little an item adds to the earlier text, 0…1: the share of it that is not new, less .02 for each new
+// fact; 1 where the texts were not compared.
 func (s *seen) likely() float64 {
 	f := s.facts()
 	if f.New == nil {

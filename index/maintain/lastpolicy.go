@@ -23,7 +23,9 @@ func LastPolicy(ctx context.Context, file string) (p index.Policy, at time.Time,
 	var detail string
 	err = db.QueryRowContext(ctx,
 		`WITH latest AS (SELECT policy, arrived_at FROM items ORDER BY ordinal DESC LIMIT 1000)
-		SELECT detail, (SELECT max(arrived_at) FROM latest) FROM latest JOIN stamps ON number = policy GROUP BY policy ORDER BY count(*) DESC LIMIT 1`).
+		SELECT detail, (SELECT max(
+			arrived_at) FROM latest) FROM latest JOIN stamps ON number = policy GROUP BY policy ORDER BY count(
+			*) DESC LIMIT 1`).
 		Scan(&detail, (*sqlite.Millis)(&at))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("index: %s: nothing has arrived: %w", file, index.ErrNotFound)
@@ -33,6 +35,7 @@ func LastPolicy(ctx context.Context, file string) (p index.Policy, at time.Time,
 		err = json.Unmarshal([]byte(detail), &stored)
 	}
 	p = index.DefaultPolicy().At(stored.Strictness)
-	p.Rules, p.Distance, p.Suspects, p.Window, p.Cap = stored.Rules, stored.Distance, stored.Suspects, stored.Window, stored.Cap
+	p.Rules, p.Distance, p.Suspects, p.Window, p.Cap = stored.Rules, stored.Distance, stored.Suspects, stored.Window,
+		stored.Cap
 	return p, at, err
 }

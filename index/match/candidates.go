@@ -48,7 +48,8 @@ func (c *candidate) kind() compare.Kind {
 	return c.judgement.Kind
 }
 
-// better orders candidates: the best judgement first (duplicate, suspect, series), then by how much of the article they have, then by age.
+// better orders candidates: the best judgement first (duplicate, suspect, series), then by how much of the article
+// they have, then by age.
 func better(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.kind(), a.kind()), cmp.Compare(b.judgement.Later.Covered, a.judgement.Later.Covered),
 		cmp.Compare(a.lead, b.lead), cmp.Compare(a.Ordinal, b.Ordinal))
@@ -56,7 +57,8 @@ func better(a, b *candidate) int {
 
 // likelier orders candidates by how much comparing their texts may show.
 func likelier(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(b.estimate.Rank, a.estimate.Rank), cmp.Compare(b.estimate.Resemblance, a.estimate.Resemblance),
+	return cmp.Or(cmp.Compare(b.estimate.Rank, a.estimate.Rank), cmp.Compare(b.estimate.Resemblance,
+		a.estimate.Resemblance),
 		cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
@@ -70,8 +72,8 @@ type comparing struct {
 	learnt *compare.Residue // of its source
 }
 
-// best compares all proposals, every one by its sketch and the likeliest ones by their texts, and returns the best candidate; nil where
-// none has to do with the article.
+// best compares all proposals, every one by its sketch and the likeliest ones by their texts, and returns the best
+// candidate; nil where none has to do with the article.
 func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate, error) {
 	c.learnt = c.residueOf(c.query.Article.Source)
 	candidates, err := c.compareSketches(ctx, c.candidates(proposals))

@@ -22,8 +22,8 @@ type exemplar struct {
 	doc    *compare.Doc  // of text; nil: not prepared
 }
 
-// exemplars reads exemplars from the catalogue and caches the last ones that were used: copies follow their original closely. Safe for
-// concurrent use.
+// exemplars reads exemplars from the catalogue and caches the last ones that were used: copies follow their original
+// closely. Safe for concurrent use.
 type exemplars struct {
 	normal func(title, body string) compare.Text
 
@@ -118,9 +118,10 @@ func (r *exemplars) sketch(ctx context.Context, rows *Reader, ordinal uint32) (*
 	return &e.sketch, nil
 }
 
-// doc prepares the text of an exemplar without what its source's articles have in common, and returns the source. A text that was not kept
-// gives nil.
-func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32, learned func(source string) *compare.Residue) (*compare.Doc, string,
+// doc prepares the text of an exemplar without what its source's articles have in common, and returns the source. A
+// text that was not kept gives nil.
+func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32,
+	learned func(source string) *compare.Residue) (*compare.Doc, string,
 	error) {
 	e, ok := r.cache.Get(ordinal)
 	if !ok || e.text == nil {

@@ -37,8 +37,8 @@ type Config struct {
 	Policy   verdict.Policy
 	Tables   resident.Tables
 	Clusters *resident.Clusters
-	// Normal makes the normal form of a kept text, Original what is quoted of it; nil: the body is both. They are called from several
-	// goroutines.
+	// Normal makes the normal form of a kept text, Original what is quoted of it; nil: the body is both. They are
+	// called from several goroutines.
 	Normal   func(title, body string) compare.Text
 	Original func(title, body string) *reason.Original
 	// Boilerplate is what carries no weight in the texts of each source.
@@ -75,7 +75,8 @@ func New(c Config) *Matcher {
 			return &reason.Original{Text: body, Form: body, Origin: func(i int) (int, int) { return i, i + 1 }}
 		}
 	}
-	return &Matcher{&c.Policy, &shared{original: c.Original, rows: c.Tables.Rows, clusters: c.Clusters, bands: c.Tables.Bands, exacts: c.Tables.Exacts,
+	return &Matcher{&c.Policy, &shared{original: c.Original, rows: c.Tables.Rows, clusters: c.Clusters,
+		bands: c.Tables.Bands, exacts: c.Tables.Exacts,
 		boilerplate: c.Boilerplate, exemplars: newExemplars(c.Normal), metrics: newMetrics()}}
 }
 
@@ -148,7 +149,8 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 	hash := q.Article.Exact[:]
 	for _, ordinal := range m.exacts.Get(buf[:0], resident.ExactKey(hash)) {
 		t, ok := m.target(ordinal, q)
-		if !ok || best.lead != 0 && (best.blocked && !t.blocked || best.blocked == t.blocked && (!untold || read >= headlinesRead) && best.lead <= t.lead) {
+		if !ok || best.lead != 0 && (best.blocked && !t.blocked || best.blocked == t.blocked && (!untold ||
+			read >= headlinesRead) && best.lead <= t.lead) {
 			continue
 		}
 		exact, title, err := r.readExact(ctx, ordinal)
@@ -162,15 +164,17 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 			continue
 		}
 		read++
-		if other := q.Article.Text.Untold(q.Article.Title, title); best.lead == 0 || t.blocked && !best.blocked || untold && !other || untold == other && t.lead < best.lead {
+		if other := q.Article.Text.Untold(q.Article.Title, title); best.lead == 0 || t.blocked && !best.blocked ||
+			untold && !other || untold == other && t.lead < best.lead {
 			best, untold = t, other
 		}
 	}
 	if best.lead == 0 {
 		return Judgement{}, false, nil
 	}
-	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster, Resemblance: 1,
-		Facts: &reason.Facts{Reason: compare.Exact}}
+	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster,
+		Resemblance: 1,
+		Facts:       &reason.Facts{Reason: compare.Exact}}
 	if j = best.decide(j); untold && j.Rule == verdict.ByExact {
 		j.Facts.Reason = compare.Headlines
 		j = m.doubt(j, &best)
@@ -199,8 +203,10 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 	if best.lead == 0 {
 		return unique()
 	}
-	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster, Distance: bestDistance,
-		S: print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()), Facts: &reason.Facts{Reason: verdict.ReasonDistance}}
+	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster,
+		Distance: bestDistance,
+		S:        print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()),
+		Facts: &reason.Facts{Reason: verdict.ReasonDistance}}
 	return best.decide(j)
 }
 
@@ -217,7 +223,8 @@ func (t *target) decide(j Judgement) Judgement {
 
 // conclude turns the judgement of one pair into a verdict.
 func (m *Matcher) conclude(c *candidate) Judgement {
-	j := Judgement{Rule: c.Rule, Of: c.lead, Distance: c.Distance, S: c.S, Resemblance: c.estimate.Resemblance, Facts: c.facts}
+	j := Judgement{Rule: c.Rule, Of: c.lead, Distance: c.Distance, S: c.S, Resemblance: c.estimate.Resemblance,
+		Facts: c.facts}
 	if c.judgement == nil { // too long: sketches make suspects at most
 		return m.doubt(j, &c.target)
 	}
@@ -274,7 +281,8 @@ func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 	if of&(resident.Exemplar|resident.Blocked|resident.Blank) == 0 {
 		return target{}, false // a copy of an exempt text: that one is met too
 	}
-	return target{cluster: cluster, lead: lead, blocked: of&resident.Blocked != 0, exempt: of&resident.Exempt != 0, aside: of&resident.Aside != 0}, true
+	return target{cluster: cluster, lead: lead, blocked: of&resident.Blocked != 0, exempt: of&resident.Exempt != 0,
+		aside: of&resident.Aside != 0}, true
 }
 
 // Post adds the posting of an exemplar. Writer only.
@@ -309,11 +317,12 @@ type metrics struct {
 func newMetrics() metrics {
 	return metrics{
 		judged: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_proposals",
-			Help: "Exemplars an article was compared with on sketches.", Buckets: []float64{0, 1, 2, 4, 8, 16, 32, 64, 128}}),
+			Help: "Exemplars an article was compared with on sketches.", Buckets: []float64{0, 1, 2, 4, 8, 16, 32, 64,
+				128}}),
 		looked: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
 			Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}}),
 		searches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_index_searches_total",
-			Help: "Searches for an article's relatives: made before its turn and brought up to date, or made again in its turn."}, []string{"made"}),
+			Help: "Searches for an article's relatives: made ahead of its turn, or again in its turn."}, []string{"made"}),
 	}
 }
 

@@ -83,12 +83,15 @@ type Reader struct {
 
 // readExact returns the exact hash of a version, nil for a blank one, and its headline.
 func (r *Reader) readExact(ctx context.Context, ordinal uint32) (exact []byte, title string, err error) {
-	return exact, title, r.DB.QueryRowContext(ctx, `SELECT c.exact, i.title FROM `+r.Compared+` c JOIN items i ON i.ordinal = c.ordinal WHERE c.ordinal = ?`, ordinal).Scan(&exact, &title)
+	return exact, title, r.DB.QueryRowContext(ctx,
+		`SELECT c.exact, i.title FROM `+r.Compared+` c JOIN items i ON i.ordinal = c.ordinal WHERE c.ordinal = ?`,
+		ordinal).Scan(&exact, &title)
 }
 
 func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s compare.Sketch, err error) {
 	var encoded []byte
-	if err = r.DB.QueryRowContext(ctx, `SELECT sketch FROM `+r.Compared+` WHERE ordinal = ?`, ordinal).Scan(&encoded); err == nil {
+	if err = r.DB.QueryRowContext(ctx, `SELECT sketch FROM `+r.Compared+` WHERE ordinal = ?`,
+		ordinal).Scan(&encoded); err == nil {
 		s, err = compare.DecodeSketch(encoded)
 	}
 	return s, wrap.Err(err, "sketch of ordinal %d", ordinal)
@@ -104,8 +107,10 @@ type keptText struct {
 // kept.
 func (r *Reader) readText(ctx context.Context, ordinal uint32) (t keptText, err error) {
 	var packed []byte
-	err = r.DB.QueryRowContext(ctx, `SELECT i.title, t.body, i.published_at, coalesce(s.name, '') FROM items i JOIN texts t ON t.ordinal = i.ordinal
-		LEFT JOIN sources s ON s.number = i.source WHERE i.ordinal = ?`, ordinal).Scan(&t.title, &packed, &t.published, &t.source)
+	err = r.DB.QueryRowContext(ctx,
+		`SELECT i.title, t.body, i.published_at, coalesce(s.name, '') FROM items i JOIN texts t ON t.ordinal = i.ordinal
+		LEFT JOIN sources s ON s.number = i.source WHERE i.ordinal = ?`, ordinal).
+		Scan(&t.title, &packed, &t.published, &t.source)
 	if err == nil {
 		t.body, err = verdict.UnpackText(packed)
 	}

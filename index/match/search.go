@@ -62,7 +62,8 @@ func (m *Matcher) proposals(a *verdict.Article, f *found) []Proposal {
 				continue
 			}
 			seen[h.Ordinal] = true
-			p := Proposal{Ordinal: h.Ordinal, Rule: verdict.ByMargin, Distance: simhash.Distance(h.Fingerprint, a.Print.Fingerprint), S: a.Print.S(h.Fingerprint)}
+			p := Proposal{Ordinal: h.Ordinal, Rule: verdict.ByMargin, Distance: simhash.Distance(h.Fingerprint,
+				a.Print.Fingerprint), S: a.Print.S(h.Fingerprint)}
 			if p.Distance <= m.policy.Distance {
 				p.Rule = verdict.ByHamming
 			}
@@ -110,13 +111,15 @@ func (m *Matcher) renew(a *verdict.Article, f *found, since uint64) bool {
 			}
 		}
 		if len(f.hamming) > near {
-			f.hamming = m.nearest(f.hamming, func(h bands.Hit) float32 { return float32(simhash.Distance(h.Fingerprint, a.Print.Fingerprint)) })
+			f.hamming = m.nearest(f.hamming,
+				func(h bands.Hit) float32 { return float32(simhash.Distance(h.Fingerprint, a.Print.Fingerprint)) })
 		}
 		if len(f.margin) > far {
 			f.margin = m.nearest(f.margin, func(h bands.Hit) float32 { return a.Print.S(h.Fingerprint) })
 		}
 	}
-	if keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys(); m.journal.sharing(keys, since) || m.journal.sharing(passages, since) {
+	if keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys(); m.journal.sharing(keys, since) ||
+		m.journal.sharing(passages, since) {
 		m.searchKeys(f, keys, passages)
 	}
 	return true

@@ -60,9 +60,8 @@ type Report struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// Run makes forms of the versions, and puts them in force. Nothing else
-// changes: what was judged, decided and published stays. A Run that was interrupted is continued by the next one, unless that is of
-// another recipe.
+// Run makes forms of the versions, and puts them in force. Nothing else changes: what was judged, decided and
+// published stays. A Run that was interrupted is continued by the next one, unless that is of another recipe.
 type Run struct {
 	cfg    Config
 	db     *sql.DB // one connection

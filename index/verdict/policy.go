@@ -49,10 +49,11 @@ type Policy struct {
 	Judged int `json:"judged"`
 	// Texts bounds how many of those are compared on their texts, the likeliest by their sketches first.
 	Texts int `json:"texts"`
-	// Look is the resemblance below which two sketches show that their texts are unrelated, unless one contains the other.
+	// Look is the resemblance below which two sketches show that their texts are unrelated, unless one contains the
+	// other.
 	Look float32 `json:"look"`
-	// Work bounds the tokens, of both sides together, of the pairs that are compared on texts: what an article may cost those behind it. Of
-	// pairs beyond, sketches make suspects at most.
+	// Work bounds the tokens, of both sides together, of the pairs that are compared on texts: what an article may
+	// cost those behind it. Of pairs beyond, sketches make suspects at most.
 	Work int `json:"work"`
 
 	// Window is how long an exemplar stays after the last copy of its cluster
@@ -110,11 +111,13 @@ func (p Policy) Validate() error {
 	case p.Distance < 0 || p.Distance > 3:
 		return fmt.Errorf("policy: distance %d: the index finds 0 to 3 without loss", p.Distance)
 	case p.Suspects != SuspectsPublish && p.Suspects != SuspectsHold && p.Suspects != SuspectsReject:
-		return fmt.Errorf("policy: suspects %q: want %s, %s or %s", p.Suspects, SuspectsPublish, SuspectsHold, SuspectsReject)
+		return fmt.Errorf("policy: suspects %q: want %s, %s or %s", p.Suspects, SuspectsPublish, SuspectsHold,
+			SuspectsReject)
 	case p.MaxS < 0 || p.MaxS > 64:
 		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
 	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0 || p.Work < 0 || p.Flood < 0:
-		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d, flood %d: want at least 1, 0, 0, 0 and 0", p.Judged, p.Texts, p.Passages, p.Work, p.Flood)
+		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d, flood %d: want at least 1, 0, 0, 0 and 0",
+			p.Judged, p.Texts, p.Passages, p.Work, p.Flood)
 	case !(p.Look >= 0 && p.Look <= 1):
 		return fmt.Errorf("policy: look %v: want 0 to 1", p.Look)
 	case p.Window <= 0 || p.Cap < p.Window:
@@ -136,8 +139,8 @@ func (p Policy) Detail() string {
 	return string(b)
 }
 
-// Unrelated reports whether the sketches of two texts already tell that comparing the texts would find nothing. contained is the larger of
-// the two containments.
+// Unrelated reports whether the sketches of two texts already tell that comparing the texts would find nothing.
+// contained is the larger of the two containments.
 func (p *Policy) Unrelated(resemblance, contained float32) bool {
 	return resemblance < p.Look && float64(contained) < 2*p.Limits.Look
 }

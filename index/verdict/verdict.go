@@ -64,7 +64,8 @@ const (
 	ByAside  Rule = 12 // a suspect of a text that was set aside, accepted
 )
 
-var ruleNames = []string{"", "exact", "hamming", "margin", "sketch", "passage", "blocked", "editor", "suspected", "licensed", "preferred", "exempt", "aside"}
+var ruleNames = []string{"", "exact", "hamming", "margin", "sketch", "passage", "blocked", "editor", "suspected",
+	"licensed", "preferred", "exempt", "aside"}
 
 func (r Rule) String() string { return nameOf(ruleNames, int(r)) }
 

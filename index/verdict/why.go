@@ -20,11 +20,16 @@ var causesOf = map[string]*causes{
 		exempt: "免比对，照发", aside: "已搁置：相近的疑似稿一分钟内过多，照发", of: "%s：%s", distance: "与先到稿的指纹相差 %d 位",
 	},
 	reason.English: {
-		withdrawn: "withdrawn by its source", promoted: "the former lead was taken back; this is its oldest copy", edited: "an editor decided so",
-		unseen: "nothing like it has been seen", yielded: "a copy of an item from a preferred source, which takes the lead",
-		blocked: "the same text as a blocked item", licensed: "licensed, and published", preferred: "preferred, and takes the lead",
-		exempt: "exempt from comparison, and published", aside: "set aside: too many suspects in a minute; published", of: "%s: %s",
-		distance: "the fingerprints differ in %d bits",
+		withdrawn: "withdrawn by its source", promoted: "the former lead was taken back; this is its oldest copy",
+		edited:  "an editor decided so",
+		unseen:  "nothing like it has been seen",
+		yielded: "a copy of an item from a preferred source, which takes the lead",
+		blocked: "the same text as a blocked item", licensed: "licensed, and published",
+		preferred: "preferred, and takes the lead",
+		exempt:    "exempt from comparison, and published",
+		aside:     "set aside: too many suspects in a minute; published",
+		of:        "%s: %s",
+		distance:  "the fingerprints differ in %d bits",
 	},
 }
 
@@ -49,8 +54,9 @@ func Why(e *Event, language string) string {
 		return w.unseen
 	}
 	said := w.compared(e, language)
-	if byRule := map[Rule]string{ByBlocked: w.blocked, ByLicence: w.licensed, ByPreference: w.preferred, ByExempt: w.exempt,
-		ByAside: w.aside}[e.Rule]; byRule != "" {
+	if byRule := map[Rule]string{ByBlocked: w.blocked, ByLicence: w.licensed, ByPreference: w.preferred,
+		ByExempt: w.exempt,
+		ByAside:  w.aside}[e.Rule]; byRule != "" {
 		return fmt.Sprintf(w.of, byRule, said)
 	}
 	return said

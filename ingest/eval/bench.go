@@ -101,7 +101,8 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Relaxed: true, Normal: b.normal, Original: b.original,
+	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Relaxed: true, Normal: b.normal,
+		Original:   b.original,
 		SweepEvery: -1, // pairs of any time can meet
 		Recipe:     func() (string, error) { return cfg.Segmenter.Recipe(), nil }})
 	if err != nil {
