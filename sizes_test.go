@@ -18,12 +18,6 @@ const (
 	typeMethods   = 40
 )
 
-// larger are what may be larger: programs that run once.
-var larger = map[string]bool{
-	"segment/gentables/dict.go: dict":         true,
-	"segment/gentables/variants.go: variants": true,
-}
-
 // TestSizes holds packages, files, functions and types to their bounds.
 func TestSizes(t *testing.T) {
 	packages, methods := map[string]int{}, map[string]int{}
@@ -50,7 +44,7 @@ func TestSizes(t *testing.T) {
 			if !ok {
 				continue
 			}
-			if n := positions.Position(f.End()).Line - positions.Position(f.Pos()).Line + 1; n > functionLines && !larger[path+": "+f.Name.Name] {
+			if n := positions.Position(f.End()).Line - positions.Position(f.Pos()).Line + 1; n > functionLines {
 				t.Errorf("%s: %s has %d lines, at most %d", path, f.Name.Name, n, functionLines)
 			}
 			if f.Recv != nil {
@@ -68,7 +62,7 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	for name, n := range methods {
-		if n > typeMethods && !larger[name] {
+		if n > typeMethods {
 			t.Errorf("%s has %d methods, at most %d", name, n, typeMethods)
 		}
 	}

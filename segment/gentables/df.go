@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"sort"
 	"strings"
 
 	"jianguo/data"
+	"jianguo/internal/jsonl"
 	"jianguo/segment"
 )
 
@@ -25,8 +22,7 @@ const dfHead = `# In how many documents of a corpus each word occurs: word, spac
 // fewest is the smallest document frequency that is written.
 const fewest = 8
 
-// df counts document frequencies over files of gzipped JSON lines with title
-// and body.
+// df counts document frequencies over files of JSON lines with title and body, plain or gzipped.
 func df(out string, corpora []string) error {
 	s, err := segment.New(segment.Config{Data: data.FS})
 	if err != nil {
@@ -34,40 +30,28 @@ func df(out string, corpora []string) error {
 	}
 	counts, documents := map[string]int{}, 0
 	for _, path := range corpora {
-		if err := eachDocument(path, func(title, body string) {
+		err := jsonl.Read(nil, path, func(_ int, line []byte) error {
+			var d struct{ Title, Body string }
 			documents++
-			countWords(s, title, body, counts)
-		}); err != nil {
+			if err := json.Unmarshal(line, &d); err != nil {
+				return err
+			}
+			countWords(s, d.Title, d.Body, counts)
+			return nil
+		})
+		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	words := make([]string, 0, len(counts))
-	for w, n := range counts {
-		if n >= fewest {
-			words = append(words, w)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, dfHead, fewest)
+	fmt.Fprintf(&b, "documents %d\n", documents)
+	for _, word := range byCount(counts) {
+		if counts[word] >= fewest {
+			fmt.Fprintf(&b, "%s %d\n", word, counts[word])
 		}
 	}
-	sort.Slice(words, func(i, j int) bool {
-		if counts[words[i]] != counts[words[j]] {
-			return counts[words[i]] > counts[words[j]]
-		}
-		return words[i] < words[j]
-	})
-	f, err := os.Create(out)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	fmt.Fprintf(w, dfHead, fewest)
-	fmt.Fprintf(w, "documents %d\n", documents)
-	for _, x := range words {
-		fmt.Fprintf(w, "%s %d\n", x, counts[x])
-	}
-	fmt.Printf("%s: %d documents, %d words\n", out, documents, len(words))
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return f.Close()
+	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
 func countWords(s *segment.Segmenter, title, body string, counts map[string]int) {
@@ -75,33 +59,10 @@ func countWords(s *segment.Segmenter, title, body string, counts map[string]int)
 	s.Analyze(&t, title, body)
 	seen := map[string]bool{}
 	for w := range t.Words {
-		if strings.ContainsAny(w, "0123456789") || seen[w] {
-			continue
+		if !strings.ContainsAny(w, "0123456789") && !seen[w] {
+			w = strings.Clone(w)
+			seen[w] = true
+			counts[w]++
 		}
-		w = strings.Clone(w)
-		seen[w] = true
-		counts[w]++
-	}
-}
-
-func eachDocument(path string, do func(title, body string)) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return err
-	}
-	dec := json.NewDecoder(bufio.NewReader(z))
-	for {
-		var d struct{ Title, Body string }
-		if err := dec.Decode(&d); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		do(d.Title, d.Body)
 	}
 }

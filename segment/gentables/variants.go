@@ -1,11 +1,12 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -83,32 +84,24 @@ func variants(dir, out string) error {
 	if err := protect(chars, phrases); err != nil {
 		return err
 	}
-	f, err := os.Create(out)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	fmt.Fprint(w, variantsHead)
-	n := 0
-	for _, from := range sorted(chars) {
+	return write(out, chars, phrases)
+}
+
+func write(out string, chars, phrases map[string]string) error {
+	var b bytes.Buffer
+	b.WriteString(variantsHead)
+	for _, from := range slices.Sorted(maps.Keys(chars)) {
 		if from != chars[from] && utf8.RuneCountInString(from) == 1 {
-			fmt.Fprintf(w, "%s\t%s\n", from, chars[from])
-			n++
+			fmt.Fprintf(&b, "%s\t%s\n", from, chars[from])
 		}
 	}
-	m := 0
-	for _, from := range sorted(phrases) {
+	for _, from := range slices.Sorted(maps.Keys(phrases)) {
 		to := phrases[from]
 		if convert(from, chars) != to && inPlace(from, to, chars) {
-			fmt.Fprintf(w, "%s\t%s\n", from, to)
-			m++
+			fmt.Fprintf(&b, "%s\t%s\n", from, to)
 		}
 	}
-	fmt.Printf("%s: %d characters, %d phrases\n", out, n, m)
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return f.Close()
+	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
 // protect adds the words of gse's dictionary that conversion would turn into
@@ -183,13 +176,4 @@ func readPairs(dir string, names ...string) (map[string]string, error) {
 		}
 	}
 	return m, nil
-}
-
-func sorted(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }
