@@ -40,11 +40,10 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 	Logger  *slog.Logger
 	Version string
-	// Done, if set, is closed when the server shuts down: streams of live counters
-	// then end.
+	// Done, if set, is closed when the server shuts down: a rejudge then ends.
 	Done <-chan struct{}
-	// Bound makes what wraps every page except the live counters, from a function that
-	// reports whether the caller of a request is signed in; nil: nothing.
+	// Bound makes what wraps every page, from a function that reports whether the caller of
+	// a request is signed in; nil: nothing.
 	Bound func(known func(echo.Context) bool) echo.MiddlewareFunc
 }
 

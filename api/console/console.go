@@ -74,7 +74,6 @@ func Register(e *echo.Echo, cfg Config) error {
 		go o.health.watch(cfg.Done, c.cfg.Now)
 	}
 	e.GET("/console/assets/:hash/:name", c.assets.serve)
-	e.GET("/console/live", c.live)
 	for _, r := range []struct {
 		method, path string
 		access       access
@@ -84,30 +83,26 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/signin", anyone, c.signIn},
 		{"POST", "/console/signout", reader, c.signOut},
 		{"GET", "/", reader, c.overview},
-		{"GET", "/console/search", reader, finder{c}.search},
-		{"POST", "/console/search", reader, finder{c}.paste},
+		{"GET", "/console/search", reader, c.search},
+		{"POST", "/console/search", reader, c.paste},
 		{"GET", "/console/item", reader, c.item},
 		{"GET", "/console/compare", reader, c.compare},
 		{"GET", "/console/into", reader, c.into},
-		{"GET", "/console/copies", reader, c.copies},
 		{"GET", "/console/clusters", reader, c.clusters},
 		{"GET", "/console/cluster", reader, c.cluster},
-		{"GET", "/console/cluster.csv", reader, c.clusterCSV},
 		{"GET", "/console/suspects", reader, c.suspects},
 		{"GET", "/console/review", reader, c.review},
 		{"POST", "/console/review", reader, c.confirm},
 		{"GET", "/console/sources", reader, c.sources},
 		{"POST", "/console/sources", reader, c.setPolicy},
-		{"GET", "/console/boilerplate", reader, c.boilerplate},
+		{"GET", "/console/source", reader, c.source},
 		{"POST", "/console/boilerplate", reader, c.decideBoilerplate},
 		{"GET", "/console/decisions", reader, c.decisions},
-		{"GET", "/console/decisions.csv", reader, c.decisionsCSV},
 		{"POST", "/console/decide", reader, c.decide},
 		{"GET", "/console/labels.tsv", reader, c.labelsTSV},
 		{"GET", "/console/operators", operator, o.operators},
 		{"GET", "/console/rejudge", operator, o.rejudges.page},
 		{"POST", "/console/rejudge", operator, o.rejudges.start},
-		{"GET", "/console/rejudge.tsv", operator, o.rejudges.download},
 		{"GET", "/console/dead", operator, o.dead},
 		{"POST", "/console/dead", operator, o.replay},
 		{"GET", "/console/*", reader, c.nowhere},

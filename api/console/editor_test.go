@@ -3,12 +3,9 @@
 package console_test
 
 import (
-	"encoding/csv"
-	"fmt"
 	"html"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +36,7 @@ func desk(t *testing.T) *consoletest.Service {
 		{ID: "tide", Title: "潮声里的渔村", Source: "潮声报", URL: "https://example.org/tide", Published: ago(5), Body: text},
 		{ID: "fast", Title: "原标题：渔村的潮声", Source: "快转网", Published: ago(3), Body: changed},
 		{ID: "again", Title: "原标题：渔村的潮声", Source: "再转网", Published: ago(2), Body: strings.ReplaceAll(changed, "，", "， ")},
-		{ID: "nine", Title: "九条船", Source: "快转网", Body: strings.Replace(text, "今天停了7条船", "今天停了9条船", 1)},
+		{ID: "nine", Title: "九条船", Source: "快转网", Body: strings.Replace(text, "今天停了7条船", "今天停了99条船", 1)},
 		{ID: "timeless", Title: "潮声", Source: "无时网", Body: strings.ReplaceAll(text, "说起了", "讲起了")},
 		{ID: "first", Title: "渔村旧事", Source: "早报", Published: ago(9), Body: strings.ReplaceAll(text, "码头", "渡口")},
 		{ID: "other", Title: "山村见闻", Source: "山风报", Published: ago(8), Body: village(400)},
@@ -62,7 +59,6 @@ func desk(t *testing.T) *consoletest.Service {
 func TestEditor(t *testing.T) {
 	t.Parallel()
 	r := desk(t)
-	cookie := session(t, r, "lin-secret-token-1")
 	b := open(t, r, 1440, 900)
 	b.signIn("lin-secret-token-1", "/")
 	compare := func(id string) { b.to("/console/item?id=" + id) }
@@ -81,23 +77,10 @@ func TestEditor(t *testing.T) {
 		compare("timeless")
 		b.seen(".heads .when", "时间不足")
 	})
-	t.Run("one measure", func(t *testing.T) {
-		compare("fast")
-		shares := regexp.MustCompile(`(\d+)%`)
-		said, shown := shares.FindString(b.text(".verdict")), shares.FindAllString(b.text(".legend"), -1)
-		if said == "" || len(shown) != 2 || shown[0] != said {
-			t.Errorf("the sentence says %s, the legend %s", said, shown)
-		}
-		b.to("/console/suspects?at=more-60")
-		said = shares.FindString(b.text(".verdict"))
-		if slot := b.text("aside li a[aria-current] .quiet"); !strings.Contains(slot, "先到稿 ") || !strings.Contains(slot, said) && !strings.Contains(b.text(".legend"), shares.FindString(slot)) {
-			t.Errorf("the list says %q, the sentence %q", slot, b.text(".verdict"))
-		}
-	})
 	t.Run("the text it equals", func(t *testing.T) {
 		compare("again")
 		b.seen(".verdict", "同文")
-		b.until(`document.querySelector(".verdict a").title === "fast"`)
+		b.until(`document.querySelector(".heads .a .headline").title === "fast"`)
 		b.seen(".verdict", "潮声里的渔村") // the lead of its story, which differs
 		b.seen(".legend", "完全相同")
 		if got := b.text("h1"); got != "渔村的潮声" {
@@ -107,7 +90,7 @@ func TestEditor(t *testing.T) {
 	t.Run("differences by key", func(t *testing.T) {
 		b.to("/console/compare?a=tide&b=nine")
 		b.key("c")
-		b.seen(".here.figure", "9")
+		b.seen(".here.figure", "99")
 		b.key("d")
 		b.until(`document.querySelectorAll(".here").length > 0`)
 		compare("fast")
@@ -128,16 +111,9 @@ func TestEditor(t *testing.T) {
 	})
 	t.Run("a pair of sources leads to its copies", func(t *testing.T) {
 		b.to("/console/sources")
-		pair := `.pairs li:has(a[href*="copier=%e5%bf%ab%e8%bd%ac%e7%bd%91" i])`
-		b.shown(pair)
-		n := b.text(pair + " .num")
-		b.click(pair + " a")
-		b.seen("h1", "转载")
-		b.until(`document.querySelectorAll("tbody tr").length === ` + n)
+		b.click(`.pairs li a[href*="name=%e5%bf%ab%e8%bd%ac%e7%bd%91" i]`)
+		b.seen("h1", "快转网")
 		b.seen("tbody", "潮声里的渔村")
-		b.to("/")
-		b.until(`!!document.querySelector(".chart a[href^='/console/copies']")`)
-		b.to(eval[string](b, `document.querySelector(".chart a[href^='/console/copies']").getAttribute("href")`))
 		b.seen("tbody", "渔村的潮声")
 	})
 	t.Run("times", func(t *testing.T) {
@@ -148,20 +124,11 @@ func TestEditor(t *testing.T) {
 		b.to("/console/cluster?id=" + itoa(fast.Event.Cluster))
 		b.seen(".facts", "疑为原创")
 		b.seen(".facts", "早报")
-		_, table := get(t, r, "/console/cluster.csv?id="+itoa(fast.Event.Cluster), cookie)
-		rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff"))).ReadAll()
-		if err != nil || rows[0][4] != "发布时间" || rows[1][4] != fast.Published.Add(-2*time.Hour).In(time.FixedZone("", 8*3600)).Format("2006-01-02 15:04") {
-			t.Errorf("%v %v", rows, err)
-		}
-		b.to("/?hours=336")
-		if axis := b.text(".chart .ticks"); !strings.Contains(axis, fmt.Sprint(time.Now().Year())) {
-			t.Logf("the axis says %q", axis) // innerText of SVG may be empty
-		}
 	})
 	t.Run("a headline without breaks", func(t *testing.T) {
 		for _, width := range []int64{1440, 390} {
 			b.do(chromedp.EmulateViewport(width, 900))
-			for _, path := range []string{"/", "/console/item?id=wide", "/console/compare?a=wide&b=tide", "/console/search?q=wide", "/console/copies", "/console/sources"} {
+			for _, path := range []string{"/", "/console/item?id=wide", "/console/compare?a=wide&b=tide", "/console/search?q=wide", "/console/sources"} {
 				b.to(path)
 				if over := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 					t.Errorf("%s is %d pixels wider than %d", path, over, width)
@@ -169,22 +136,6 @@ func TestEditor(t *testing.T) {
 			}
 		}
 		b.do(chromedp.EmulateViewport(1440, 900))
-	})
-	t.Run("filters of the queue", func(t *testing.T) {
-		for query, want := range map[string]bool{"": true, "?kind=overlap": true, "?kind=extends": true, "?age=1": true, "?age=older": false, "?source=" + url.QueryEscape("补记网"): true} {
-			_, page := get(t, r, "/console/suspects"+query, cookie)
-			listed := strings.Contains(page, "at=more-60&") || strings.Contains(page, "at=more-60\"") || strings.Contains(page, "at=more-61")
-			if query == "?kind=overlap" || query == "?kind=extends" {
-				it, err := r.Index.Item(t.Context(), "more-60")
-				if err != nil {
-					t.Fatal(err)
-				}
-				want = strings.HasSuffix(query, it.Event.Facts.Reason)
-			}
-			if listed != want || !strings.Contains(page, "还有 ") {
-				t.Errorf("%s lists them: %v", query, listed)
-			}
-		}
 	})
 	t.Run("an input method", func(t *testing.T) {
 		b.to("/console/suspects?at=more-60")
@@ -208,7 +159,6 @@ func TestEditor(t *testing.T) {
 	t.Run("nothing moves under the pointer", func(t *testing.T) {
 		b.to("/console/suspects?source=" + url.QueryEscape("补记网"))
 		top := eval[float64](b, `document.querySelector(".actbar").getBoundingClientRect().top`)
-		first := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
 		b.key("a")
 		b.shown(".notice")
 		if now := eval[float64](b, `document.querySelector(".actbar").getBoundingClientRect().top`); now != top {
@@ -233,10 +183,6 @@ func TestEditor(t *testing.T) {
 		}
 		b.to("/console/decisions?kind=reject")
 		b.seen(".card", "还没有决定")
-		_, table := get(t, r, "/console/decisions.csv?by="+url.QueryEscape("林编辑"), cookie)
-		if !strings.Contains(table, first) || strings.Contains(table, "吴编辑") {
-			t.Errorf("exported: %q", table)
-		}
 	})
 }
 
@@ -259,8 +205,7 @@ func TestWrongInput(t *testing.T) {
 		{"/console/clusters?size=" + url.QueryEscape("五"), 400, `value="五"`},
 		{"/console/clusters?size=" + url.QueryEscape("五") + "&lang=en", 400, "This wants a number"},
 		{"/console/clusters?cursor=x", 400, "请求有误"},
-		{"/console/copies?from=" + url.QueryEscape("昨天"), 400, "请填时间"},
-		{"/console/decisions?since=" + url.QueryEscape("昨天"), 400, "请填时间"},
+		{"/console/decisions?since=" + url.QueryEscape("昨天"), 400, "请填日期"},
 		{"/console/into?cluster=1&into=1", 400, "它已经在这个故事里"},
 		{"/console/into?cluster=1&into=99999", 400, "没有编号为 99999 的故事"},
 		{"/console/into?cluster=1&into=" + url.QueryEscape("一"), 400, `value="一"`},

@@ -53,20 +53,11 @@ func (l locale) Verdict(v index.Verdict) string { return l.name(v, l.T("尚无",
 // Rule names a rule.
 func (l locale) Rule(r index.Rule) string { return l.name(r, "") }
 
-// Rules are all rules a filter can ask for.
-func (l locale) Rules() []index.Rule {
-	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage,
-		index.ByBlocked, index.ByEditor, index.ByPreference}
-}
-
 // Cause names a cause.
 func (l locale) Cause(c index.Cause) string { return l.name(c, c.String()) }
 
 // Kind names a kind of decision.
 func (l locale) Kind(kind string) string { return l.name(kind, kind) }
-
-// Kinds are the kinds of suspects a filter can ask for.
-func (l locale) Kinds() []string { return []string{"overlap", "extends", "in-doubt"} }
 
 // DecisionKinds are the kinds of decisions a filter can ask for.
 func (l locale) DecisionKinds() []string {

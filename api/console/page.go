@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"html/template"
@@ -117,6 +116,9 @@ func (p *page) CompareURL(a, b string) string {
 	return "/console/compare?a=" + url.QueryEscape(a) + "&b=" + url.QueryEscape(b)
 }
 
+// SourceURL is the page of a source.
+func (p *page) SourceURL(name string) string { return "/console/source?name=" + url.QueryEscape(name) }
+
 // ClusterURL is the page of a story.
 func (p *page) ClusterURL(id uint32) string { return fmt.Sprintf("/console/cluster?id=%d", id) }
 
@@ -147,22 +149,18 @@ func (p *page) number(parameter string) uint64 {
 	return n
 }
 
-// How addresses give a day and an hour.
-const (
-	dayForm  = "2006-01-02"
-	hourForm = "2006-01-02T15"
-)
+// dayForm is how addresses give a day.
+const dayForm = "2006-01-02"
 
-// moment is a time that a field gives in a form, zero if it gives none.
-func (p *page) moment(field, form string) (at time.Time) {
+// day is the day that a field gives, zero if it gives none.
+func (p *page) day(field string) (at time.Time) {
 	given := p.Given(field)
 	if given == "" {
 		return at
 	}
-	at, err := time.ParseInLocation(form, given, location)
+	at, err := time.ParseInLocation(dayForm, given, location)
 	if err != nil {
-		example := time.Date(2025, 6, 11, 9, 0, 0, 0, location).Format(form)
-		p.wrong(field, p.T("请填时间，如 ", "Give a time, as ")+example+p.T("。", "."))
+		p.wrong(field, p.T("请填日期，如 2025-06-11。", "Give a day, as 2025-06-11."))
 	}
 	return at
 }
@@ -198,22 +196,6 @@ func (p *page) write(status int, name string) error {
 	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	h.Set(echo.HeaderCacheControl, "no-store")
 	return p.e.HTMLBlob(status, whole.Bytes())
-}
-
-// csv answers with a table for spreadsheets, which learn from a byte order mark that it is UTF-8.
-func (p *page) csv(name string, rows [][]string) string {
-	out := bytes.NewBufferString("\ufeff")
-	w := csv.NewWriter(out)
-	for _, row := range rows {
-		for i, s := range row {
-			if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-				row[i] = "'" + s // a spreadsheet would read it as a formula
-			}
-		}
-		_ = w.Write(row)
-	}
-	w.Flush()
-	return p.download("text/csv", name, out.Bytes())
 }
 
 // download answers with a file.

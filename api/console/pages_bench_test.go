@@ -65,9 +65,8 @@ func BenchmarkPages(b *testing.B) {
 	}
 	for _, path := range []string{"/", "/console/item?id=item-%item", "/console/clusters", "/console/clusters?sort=size",
 		"/console/clusters?source=来源%source", "/console/clusters?source=来源%source&sort=size&size=20",
-		"/console/clusters?since=24&sort=size", "/console/clusters?rule=margin&sort=last",
-		"/console/clusters?rule=blocked&sort=first", "/console/clusters?words=%words", "/console/cluster?id=%story",
-		"/console/suspects", "/console/review?drawn=doubt", "/console/review", "/console/sources",
+		"/console/clusters?since=24&sort=size", "/console/clusters?sort=first", "/console/clusters?words=%words", "/console/cluster?id=%story",
+		"/console/suspects", "/console/review", "/console/sources", "/console/source?name=来源%source",
 		"/console/search?q=%words", "/console/search?q=预警", "/console/decisions", "/console/operators"} {
 		b.Run(path, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))

@@ -70,7 +70,7 @@ func TestPaste(t *testing.T) {
 	}
 
 	resp, page := paste(strings.Repeat("长长的稿件，没有收录过的文字。", 12_000)) // half a megabyte
-	if resp.StatusCode != http.StatusOK || !strings.Contains(page, "这段文字还没有收录") {
+	if resp.StatusCode != http.StatusOK || !strings.Contains(page, "也没有含这些词的稿件") {
 		t.Errorf("a long text: %d", resp.StatusCode)
 	}
 	if resp, _ := paste("台风"); resp.Header.Get("Location") != "/console/search?q=%E5%8F%B0%E9%A3%8E" {

@@ -1,22 +1,20 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"jianguo/index"
-	"jianguo/internal/must"
 )
 
 // longestRejudge bounds the time of a rejudge, rejudgeShown the changes that its page lists.
@@ -46,16 +44,13 @@ func newRejudges(c *Console) (*rejudges, error) {
 
 // rejudge is one run of `jianguo rejudge`.
 type rejudge struct {
-	Since, Strictness, Numbers string // as the form gave them
-	By                         string
-	At                         time.Time
-	Running                    bool
-	Stage                      string // the last progress that it printed
-	Done, All                  int64
-	Failed                     string
-	Result                     rejudged
-	Labels                     []byte
-	Refused                    string // why none can be started
+	Since, Strictness string // as the form gave them
+	By                string
+	At                time.Time
+	Running           bool
+	Failed            string
+	Result            rejudged
+	Refused           string // why none can be started
 }
 
 // rejudged is what the command prints.
@@ -70,6 +65,17 @@ type rejudged struct {
 		Source   string
 		Was, Now index.Event
 	}
+}
+
+// Total counts the changes of all sources, by what changes.
+func (r *rejudged) Total() map[string]int64 {
+	total := map[string]int64{}
+	for _, source := range r.BySource {
+		for shift, n := range source.Shifts {
+			total[shift] += n
+		}
+	}
+	return total
 }
 
 // Spans are the days that a rejudge can go back.
@@ -107,8 +113,8 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 	if form.Has("cancel") || r.cfg.Rejudge == nil || r.last != nil && r.last.Running {
 		return next
 	}
-	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"),
-		Numbers: strings.TrimSpace(form.Get("numbers")), By: p.Name, At: r.cfg.Now(), Running: true}
+	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"), By: p.Name, At: r.cfg.Now(),
+		Running: true}
 	ctx, cancel := context.WithTimeout(context.Background(), longestRejudge)
 	r.last, r.cancel = run, cancel
 	go func() {
@@ -118,78 +124,36 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 		}
 		cancel()
 	}()
-	language := p.Language
+	args := []string{"--json", "--language=" + p.Language, "--show=" + strconv.Itoa(rejudgeShown),
+		"--since=" + run.Since + "d", "--strictness=" + run.Strictness}
 	go func() {
 		defer cancel()
-		var result rejudged
-		var labels []byte
-		work := filepath.Join(r.cfg.Dir, rejudgeDir)
-		err := must.Catch(func() { result, labels = r.run(ctx, run, work, language) })
-		err = cmp.Or(ctx.Err(), errors.Join(err, os.RemoveAll(work)))
+		result, err := r.run(ctx, args)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		run.Running, run.Result, run.Labels = false, result, labels
-		if err != nil {
+		if run.Running, run.Result = false, result; err != nil {
 			run.Failed = err.Error()
 		}
 	}()
 	return next
 }
 
-// run runs the command to its end. Its copy of the catalogue and its files are in one folder
-// of the data directory, which is as large. Package must ends it.
-func (r *rejudges) run(ctx context.Context, run *rejudge, work, language string) (result rejudged, labels []byte) {
-	must.Do(errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)))
-	pairs := filepath.Join(work, "labels.tsv")
-	args := []string{"--json", "--progress=1s", "--work=" + work, "--labels=" + pairs, "--language=" + language,
-		"--show=" + strconv.Itoa(rejudgeShown), "--since=" + run.Since + "d", "--strictness=" + run.Strictness}
-	if run.Numbers != "" {
-		file := filepath.Join(work, "numbers.json")
-		must.Do(os.WriteFile(file, []byte(run.Numbers), 0o600))
-		args = append(args, "--policy="+file)
+// run runs the command to its end. Its copy of the catalogue is in a folder of the data
+// directory, which is as large.
+func (r *rejudges) run(ctx context.Context, args []string) (result rejudged, err error) {
+	work := filepath.Join(r.cfg.Dir, rejudgeDir)
+	defer func() { err = cmp.Or(ctx.Err(), errors.Join(err, os.RemoveAll(work))) }()
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return result, err
 	}
-	cmd := must.Get(r.cfg.Rejudge(ctx, args...))
-	var out bytes.Buffer
-	progress := &rejudgeProgress{all: r, run: run}
-	cmd.Stdout, cmd.Stderr = &out, progress
-	if err := cmd.Run(); err != nil {
-		must.Do(fmt.Errorf("%w: %s", err, progress.last))
+	cmd, err := r.cfg.Rejudge(ctx, append(args, "--work="+work)...)
+	if err != nil {
+		return result, err
 	}
-	must.Do(json.Unmarshal(out.Bytes(), &result))
-	result.BySource = result.BySource[:min(len(result.BySource), rejudgeShown)]
-	return result, must.Get(os.ReadFile(pairs))
-}
-
-// rejudgeProgress reads what the command prints on standard error.
-type rejudgeProgress struct {
-	all  *rejudges
-	run  *rejudge
-	last string // the last line that is no progress
-}
-
-var progressLine = regexp.MustCompile(`^rejudge: (\w+).*: (\d+) of (\d+)`)
-
-func (r *rejudgeProgress) Write(b []byte) (int, error) {
-	for line := range strings.Lines(string(b)) {
-		m := progressLine.FindStringSubmatch(line)
-		if m == nil {
-			r.last = shortened(visible(line), 500)
-			continue
-		}
-		r.all.mu.Lock()
-		r.run.Stage = m[1]
-		r.run.Done, _ = strconv.ParseInt(m[2], 10, 64)
-		r.run.All, _ = strconv.ParseInt(m[3], 10, 64)
-		r.all.mu.Unlock()
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		lines := strings.Split(strings.TrimSpace(string(failed.Stderr)), "\n")
+		return result, fmt.Errorf("%w: %s", err, shortened(visible(lines[len(lines)-1]), 500))
 	}
-	return len(b), nil
-}
-
-// download answers with the pairs that change, for editors to label.
-func (r *rejudges) download(_ context.Context, p *page) string {
-	labels := r.now().Labels
-	if labels == nil {
-		must.Do(index.ErrNotFound)
-	}
-	return p.download("text/tab-separated-values", "jianguo-rejudge.tsv", labels)
+	return result, cmp.Or(err, json.Unmarshal(out, &result))
 }

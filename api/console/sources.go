@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -18,33 +17,22 @@ type sourcesView struct {
 	After   int // how many sources stand on the pages before
 	Next    int // how many stand before the next page; 0: there is none
 	Sources []browse.SourceCount
-	Delays  map[int64]*time.Duration
 	Pairs   []browse.Copied // those that copy most
 	Log     []index.SourcePolicy
-	Strict  map[string]string // by source: the strictness of its own
 }
 
 func (c *Console) sources(ctx context.Context, p *page) string {
-	v := &sourcesView{Days: 30}
+	v := &sourcesView{Days: 30, After: int(p.number("after"))}
 	if days := int(p.number("days")); days > 0 {
 		v.Days = min(days, 3650)
 	}
 	since := c.cfg.Now().AddDate(0, 0, -v.Days)
 	const perPage = 20
-	v.After = int(p.number("after"))
 	v.Sources = must.Get(c.cfg.Browse.Sources(ctx, since, v.After, perPage+1))
 	if len(v.Sources) > perPage {
 		v.Sources, v.Next = v.Sources[:perPage], v.After+perPage
 	}
-	v.Delays = map[int64]*time.Duration{}
-	for _, s := range v.Sources {
-		v.Delays[s.Number] = must.Get(c.cfg.Browse.Delay(ctx, s.Number))
-	}
 	v.Pairs = must.Get(c.cfg.Browse.CopiedMost(ctx, since, 20))
-	v.Strict = map[string]string{}
-	for source, policy := range must.Get(c.cfg.Index.SourcePolicies(ctx)) {
-		v.Strict[source] = policy.Strictness
-	}
 	v.Log = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 10))
 	return p.show("sources", "sources", "来源", "Sources", v)
 }
@@ -59,38 +47,26 @@ func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	return returnTo(ownAddress(form.Get("to")), "saved", "1")
 }
 
-// copies lists who copied what.
-func (c *Console) copies(ctx context.Context, p *page) string {
-	q := browse.CopyQuery{After: uint32(p.number("after")), Limit: 40}
-	if origin := p.Given("origin"); origin != "" {
-		q.Origins = []string{origin}
-	}
-	if copier := p.Given("copier"); copier != "" {
-		q.Copiers = []string{copier}
-	}
-	q.Since, q.Before = p.moment("from", hourForm), p.moment("to", hourForm)
-	if days := int(p.number("days")); days > 0 {
-		q.Since = c.cfg.Now().AddDate(0, 0, -days)
-	}
-	return p.show("copies", "sources", "转载", "Copies", must.Get(c.cfg.Browse.Copies(ctx, q)))
-}
-
-type boilerplateView struct {
-	Source           string
-	Passages         []index.Passage
+// sourceView is all about one source.
+type sourceView struct {
+	Name             string
+	Policy           index.SourcePolicy
+	Copies           *browse.CopyPage // that it made, and that others made of its articles
+	Passages         []index.Passage  // that carry no weight in its texts
 	In, Out, Learned string
 	Text, Reason     string // what was typed and could not be put in
 }
 
-// boilerplate lists the passages of a source that carry no weight.
-func (c *Console) boilerplate(_ context.Context, p *page) string {
-	v := &boilerplateView{Source: p.Given("source"), In: index.PassageIn, Out: index.PassageOut,
-		Learned: index.PassageLearned}
-	if v.Source == "" {
+func (c *Console) source(ctx context.Context, p *page) string {
+	v := &sourceView{Name: p.Given("name"), In: index.PassageIn, Out: index.PassageOut, Learned: index.PassageLearned}
+	if v.Name == "" {
 		must.Do(index.ErrNotFound)
 	}
-	v.Passages = c.cfg.Index.Boilerplate(v.Source)
-	return p.show("boilerplate", "sources", v.Source+"的套话", v.Source+": boilerplate", v)
+	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[v.Name]
+	v.Policy.Policy = cmp.Or(v.Policy.Policy, index.SourceNormal)
+	v.Copies = must.Get(c.cfg.Browse.Copies(ctx, v.Name, uint32(p.number("after")), 30))
+	v.Passages = c.cfg.Index.Boilerplate(v.Name)
+	return p.show("source", "sources", v.Name, v.Name, v)
 }
 
 // decideBoilerplate puts a passage of a source in, takes one out, or takes that back.
@@ -98,11 +74,11 @@ func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	passage := index.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name,
 		Reason: limitedReason(form.Get("reason"))}
-	_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: p.Given("source"),
+	_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: p.Given("name"),
 		Passage: passage}})
 	if errors.Is(err, index.ErrQuery) {
-		page := c.boilerplate(ctx, p)
-		v := p.Data.(*boilerplateView)
+		page := c.source(ctx, p)
+		v := p.Data.(*sourceView)
 		v.Text, v.Reason = passage.Text, passage.Reason
 		p.wrong("text", p.T("请填一句有文字的话，最多 1000 字。", "Want a passage with words, of at most 1,000 characters."))
 		must.Do(p.write(http.StatusBadRequest, page))

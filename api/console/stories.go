@@ -20,7 +20,6 @@ type clustersView struct {
 	Next    string
 	Sort    string
 	Filter  url.Values
-	Rule    index.Rule
 	Sources []string
 	Words   string // the search text
 }
@@ -30,17 +29,11 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 		Cursor: p.e.QueryParam("cursor")}
 	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.Given("words")}
 	q.MinSize = int(p.number("size"))
-	if s := p.e.QueryParam("rule"); s != "" {
-		if err := q.Rule.UnmarshalText([]byte(s)); err != nil {
-			must.Do(fmt.Errorf("rule %q: %w", s, index.ErrQuery))
-		}
-		v.Rule = q.Rule
-	}
 	if p.e.QueryParam("since") != "" {
 		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
 	}
 	if v.Words != "" {
-		q.Clusters = c.cfg.Index.VersionClusters(must.Get(finder{c}.find(ctx, v.Words, 800)))
+		q.Clusters = c.cfg.Index.VersionClusters(must.Get(c.find(ctx, v.Words, 800)))
 	}
 	stories := must.Get(c.cfg.Browse.Stories(ctx, q))
 	v.Stories, v.Next = stories.Stories, stories.Next
@@ -52,44 +45,21 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 
 type clusterView struct {
 	*browse.StoryView
-	Timeline  *timeline
 	Decisions []index.Decision
 	Blocked   bool
 }
 
 const memberPage = 40
 
-func (c *Console) storyOf(ctx context.Context, p *page, limit int) *browse.StoryView {
-	return must.Get(c.cfg.Browse.Story(ctx, uint32(p.number("id")), uint32(p.number("after")), limit))
-}
-
 func (c *Console) cluster(ctx context.Context, p *page) string {
-	story := c.storyOf(ctx, p, memberPage)
-	v := &clusterView{StoryView: story, Timeline: p.timeline(story)}
+	story := must.Get(c.cfg.Browse.Story(ctx, uint32(p.number("id")), uint32(p.number("after")), memberPage))
+	v := &clusterView{StoryView: story}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
 	if story.Lead != nil {
 		p.Title = story.Lead.Title
 	}
 	return p.show("cluster", "clusters", fmt.Sprint("故事 ", story.ID), fmt.Sprint("Story ", story.ID), v)
-}
-
-// clusterCSV is all members of a story as CSV.
-func (c *Console) clusterCSV(ctx context.Context, p *page) string {
-	story := c.storyOf(ctx, p, 50_000)
-	rows := [][]string{{p.T("编号", "id"), p.T("标题", "title"), p.T("来源", "source"), p.T("网址", "url"),
-		p.T("发布时间", "published"), p.T("到达时间", "arrived"), p.T("判定", "verdict"), p.T("依据", "rule"),
-		p.T("相同部分", "shared")}}
-	for i := range story.Members {
-		m := &story.Members[i]
-		published := ""
-		if m.Published != nil {
-			published = p.Time(m.Published)
-		}
-		rows = append(rows, []string{m.ID, m.Title, m.Source, m.URL, published, p.Time(m.Arrived), p.Verdict(m.Verdict),
-			p.Rule(m.Rule), p.Shared(m)})
-	}
-	return p.csv(fmt.Sprintf("jianguo-%d.csv", story.ID), rows)
 }
 
 // intoView shows what an item or a story would be put into, before it is.

@@ -18,39 +18,28 @@ const queueLength = 40
 
 type suspectsView struct {
 	*browse.SuspectPage
-	Source, Kind, Age string // only these
-	Sort              string // new: those that add most first
-	From              string // where the page begins; empty: at the first row
-	More              string // address of the next page; empty: there is none
-	At                string // id of the one that is open
-	Row               *browse.SuspectRow
-	Item              *itemView
-	Skip              string // address of the page after this one is decided or passed over
-	After             string // and after its whole row is
-	Upto              uint64 // the last event when the row was read
-	Back              string
+	Source string // only its
+	Sort   string // new: those that add most first
+	From   string // where the page begins; empty: at the first row
+	More   string // address of the next page; empty: there is none
+	At     string // id of the one that is open
+	Row    *browse.SuspectRow
+	Item   *itemView
+	Skip   string // address of the page after this one is decided or passed over
+	After  string // and after its whole row is
+	Upto   uint64 // the last event when the row was read
+	Back   string
 }
-
-// Filtered reports whether the list is a part of the queue.
-func (v *suspectsView) Filtered() bool { return v.Source != "" || v.Kind != "" || v.Age != "" }
 
 // Address is that of the queue with an item of it open, with the same filters.
 func (v *suspectsView) Address(id, from string) string {
-	return address("/console/suspects", "at", id, "from", from, "source", v.Source, "kind", v.Kind, "age", v.Age,
-		"sort", v.Sort)
+	return address("/console/suspects", "at", id, "from", from, "source", v.Source, "sort", v.Sort)
 }
 
 func (c *Console) suspects(ctx context.Context, p *page) string {
-	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.Given("source"), Kind: p.Given("kind"), Age: p.Given("age"),
-		Sort: p.Given("sort"), From: p.e.QueryParam("from")}
+	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.Given("source"), Sort: p.Given("sort"), From: p.e.QueryParam("from")}
 	_, v.Upto = c.cfg.Index.Applied()
-	q := browse.SuspectQuery{Source: v.Source, Kind: v.Kind, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
-	ago := func(hours int) time.Time { return c.cfg.Now().Add(-time.Duration(hours) * time.Hour) }
-	if v.Age == "older" {
-		q.Before = ago(7 * 24)
-	} else if hours, err := strconv.Atoi(v.Age); err == nil {
-		q.Since = ago(hours)
-	}
+	q := browse.SuspectQuery{Source: v.Source, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
 	v.SuspectPage = must.Get(c.cfg.Browse.Suspects(ctx, q))
 	if v.Next != "" {
 		v.More = v.Address("", v.Next)
@@ -94,41 +83,38 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 }
 
 type reviewView struct {
-	Drawn   string
-	Day     time.Time
-	Rows    []index.Brief
-	At      string
-	Item    *itemView
-	Skip    string
-	All     browse.Precision
-	Weeks   []browse.Precision
-	Last    []index.Review
-	Earlier string
-	Later   string
+	Day            time.Time
+	Rows           []index.Brief
+	At             string
+	Item           *itemView
+	Skip           string
+	All            browse.Precision
+	Earlier, Later string // the days before and after
 }
 
+// Address is that of the draw with an item of it open.
+func (v *reviewView) Address(id string) string {
+	return address("/console/review", "at", id, "day", v.Day.Format(dayForm))
+}
+
+// review is the second tab of the queue: a draw of a day's rejections.
 func (c *Console) review(ctx context.Context, p *page) string {
-	v := &reviewView{Drawn: p.e.QueryParam("drawn"), At: p.e.QueryParam("at"), Day: c.now()}
-	if v.Drawn != index.DrawnDoubt {
-		v.Drawn = index.DrawnRandom
-	}
-	if day, err := time.ParseInLocation(dayForm, p.e.QueryParam("day"), location); err == nil {
-		v.Day = day
+	v := &reviewView{At: p.e.QueryParam("at"), Day: p.day("day")}
+	if v.Day.IsZero() {
+		v.Day = c.now()
 	}
 	v.Earlier = v.Day.AddDate(0, 0, -1).Format(dayForm)
 	if later := v.Day.AddDate(0, 0, 1); later.Before(c.now()) {
 		v.Later = later.Format(dayForm)
 	}
-	v.Rows = must.Get(c.cfg.Browse.Draw(ctx, v.Drawn, v.Day, 20))
-	v.All, v.Weeks = must.Get2(c.cfg.Browse.Precision(ctx))
-	v.Last = must.Get(c.cfg.Index.Reviews(ctx, 8))
+	v.Rows = must.Get(c.cfg.Browse.Draw(ctx, v.Day, 20))
+	v.All = must.Get(c.cfg.Browse.Precision(ctx))
 	at := slices.IndexFunc(v.Rows, func(b index.Brief) bool { return b.ID == v.At })
 	if v.At == "" && len(v.Rows) > 0 {
 		at, v.At = 0, v.Rows[0].ID
 	}
 	if len(v.Rows) > 0 {
-		v.Skip = address("/console/review", "at", v.Rows[(at+1)%len(v.Rows)].ID, "drawn", v.Drawn,
-			"day", v.Day.Format(dayForm))
+		v.Skip = v.Address(v.Rows[(at+1)%len(v.Rows)].ID)
 	}
 	if v.At != "" {
 		v.Item = c.itemView(ctx, p, v.At)
@@ -140,7 +126,7 @@ func (c *Console) review(ctx context.Context, p *page) string {
 // the rejection was wrong.
 func (c *Console) confirm(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: form.Get("drawn"),
+	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: index.DrawnRandom,
 		Finding: form.Get("finding"), Reason: limitedReason(form.Get("reason"))}
 	back, next := address(ownAddress(form.Get("to")), "at", r.Item), ownAddress(form.Get("next"))
 	if r.Finding == index.FoundUndone {

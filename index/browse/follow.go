@@ -59,21 +59,18 @@ func (w *follower) take(s *seen) {
 	}
 	switch {
 	case s.verdict == verdict.Suspect:
-		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?,?)`, s.ordinal, s.likely(),
-			index.FamilyOf(s.series, s.of, s.ofSeries), s.source, s.arrived, s.facts().Reason)
+		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.likely(),
+			index.FamilyOf(s.series, s.of, s.ofSeries), s.source)
 	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference:
 		// The others are not detection's.
-		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`,
-			s.ordinal, dayOf(s.arrived), 1-s.likely(), lot(s.ordinal))
+		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?)`, s.ordinal, dayOf(s.arrived),
+			lot(s.ordinal))
 	}
 	if s.arrives() {
 		w.count(s)
 	}
 	if s.copied() {
 		w.countPair(s)
-	}
-	if s.rule == verdict.ByLicence && s.of != 0 {
-		w.exec(`INSERT OR IGNORE INTO licensed VALUES (?,?)`, s.of, s.ordinal)
 	}
 }
 
@@ -113,27 +110,18 @@ func (w *follower) count(s *seen) {
 }
 
 // countPair adds a copy to the list of copies and to the counts of pairs of sources. The origin
-// is the source that published first, not the one that delivered first. Without two times of
-// publication there is no delay.
+// is the source that published first, not the one that delivered first.
 func (w *follower) countPair(s *seen) {
-	origin, copier, delay := s.ofSource, s.source, any(nil)
-	if credible(s.published, s.arrived) && credible(s.ofPublished, s.ofArrived) {
-		behind := s.published - s.ofPublished
-		if behind < 0 {
-			origin, copier, behind = copier, origin, -behind
-		}
-		delay = behind
+	origin, copier := s.ofSource, s.source
+	if credible(s.published, s.arrived) && credible(s.ofPublished, s.ofArrived) && s.published < s.ofPublished {
+		origin, copier = copier, origin
 	}
-	w.exec(`INSERT OR REPLACE INTO copies VALUES (?,?,?,?,?,?)`, s.ordinal, s.of, origin, copier, s.arrived, delay)
+	w.exec(`INSERT OR REPLACE INTO copies VALUES (?,?,?,?)`, s.ordinal, s.of, origin, copier)
 	if s.source == 0 || s.ofSource == 0 {
 		return
 	}
-	day := dayOf(s.arrived)
 	w.exec(`INSERT INTO pairs VALUES (?,?,?,1) ON CONFLICT (origin, copier, day) DO UPDATE SET n = n + 1`,
-		origin, copier, day)
-	for _, source := range []int64{origin, copier} {
-		w.exec(`INSERT INTO pairings VALUES (?,?,1) ON CONFLICT (source, day) DO UPDATE SET n = n + 1`, source, day)
-	}
+		origin, copier, dayOf(s.arrived))
 }
 
 // credible is index.Credible, in milliseconds.
@@ -187,16 +175,6 @@ func (w *follower) story(cluster uint32) {
 // write replaces the stored story by the counted one.
 func (w *follower) write(cluster uint32, s *story) {
 	w.exec(`DELETE FROM story_sources WHERE cluster = ?`, cluster)
-	had, has := w.number(`SELECT coalesce((SELECT rules FROM stories WHERE cluster = ?), 0)`, cluster), s.rules
-	if s.size < 2 {
-		has = 0
-	}
-	for _, rule := range ruleList(had &^ has) {
-		w.exec(`DELETE FROM story_rules WHERE rule = ? AND cluster = ?`, rule, cluster)
-	}
-	for _, rule := range ruleList(has &^ had) {
-		w.exec(`INSERT INTO story_rules VALUES (?,?)`, rule, cluster)
-	}
 	if s.size < 2 {
 		w.exec(`DELETE FROM stories WHERE cluster = ?`, cluster)
 		return
@@ -205,6 +183,6 @@ func (w *follower) write(cluster uint32, s *story) {
 	for _, source := range sources {
 		w.exec(`INSERT INTO story_sources VALUES (?,?)`, source, cluster)
 	}
-	w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
-		cluster, s.lead, s.presumed(), s.size, len(sources), s.rules, s.first, s.last, s.heat, s.pull(), s.spark())
+	w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?)`,
+		cluster, s.lead, s.presumed(), s.size, len(sources), s.first, s.last, s.heat, s.pull())
 }

@@ -20,16 +20,13 @@ type Story struct {
 	ID             uint32
 	Lead, Original *index.Brief // nil: none is left; Original is nil also if it is the lead
 	Size, Sources  int
-	Rules          []verdict.Rule
 	First, Last    time.Time // of arrival
-	Spark          []byte    // SparkSteps numbers, 0…255, over the times of publication
 }
 
 // StoryQuery selects stories.
 type StoryQuery struct {
-	Sort    string       // heat (default): most recent copies first; last, first: newest first; size
-	Source  string       // only stories with a member of it
-	Rule    verdict.Rule // only stories with a copy found by it
+	Sort    string // heat (default): most recent copies first; last, first: newest first; size
+	Source  string // only stories with a member of it
 	MinSize int
 	Since   time.Time // last copy not before
 	Cursor  string    // from StoryPage.Next
@@ -70,14 +67,13 @@ func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
 	}
 	var leads, originals []uint32
 	var values []float64
-	query := `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, ` + column +
+	query := `SELECT cluster, lead, original, size, sources, first_at, last_at, ` + column +
 		` FROM stories ` + from + ` WHERE ` + where.text + ` ORDER BY ` + column + ` DESC, cluster DESC LIMIT ?`
 	stories := read(ctx, b.reader, "stories", query, func(r *sql.Rows, s *Story) error {
-		var lead, original, rules uint32
+		var lead, original uint32
 		var value float64
-		err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, &rules,
-			(*sqlite.Millis)(&s.First), (*sqlite.Millis)(&s.Last), &s.Spark, &value)
-		s.Rules = ruleList(rules)
+		err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, (*sqlite.Millis)(&s.First),
+			(*sqlite.Millis)(&s.Last), &value)
 		leads, originals, values = append(leads, lead), append(originals, original), append(values, value)
 		return err
 	}, append(where.args, limit+1)...)
@@ -108,19 +104,14 @@ func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (
 		from = `NOT INDEXED`
 		where.and(`cluster IN (SELECT value FROM json_each(?))`, sqlite.List(q.Clusters))
 	}
-	facet := func(table, key string, value any) {
-		if few(`SELECT 1 FROM `+table+` WHERE `+key+` = ?`, value) {
-			from = `NOT INDEXED`
-			where.and(`cluster IN (SELECT cluster FROM `+table+` WHERE `+key+` = ?)`, value)
-		} else {
-			where.and(`EXISTS (SELECT 1 FROM `+table+` f WHERE f.`+key+` = ? AND f.cluster = stories.cluster)`, value)
-		}
-	}
 	if q.Source != "" {
-		facet("story_sources", "source", b.sourceNumber(ctx, q.Source))
-	}
-	if q.Rule != verdict.NoRule {
-		facet("story_rules", "rule", q.Rule)
+		source := b.sourceNumber(ctx, q.Source)
+		if few(`SELECT 1 FROM story_sources WHERE source = ?`, source) {
+			from = `NOT INDEXED`
+			where.and(`cluster IN (SELECT cluster FROM story_sources WHERE source = ?)`, source)
+		} else {
+			where.and(`EXISTS (SELECT 1 FROM story_sources f WHERE f.source = ? AND f.cluster = stories.cluster)`, source)
+		}
 	}
 	bound := func(column, along string, least any, given bool) {
 		where.and(column+` >= ?`, least)

@@ -51,8 +51,7 @@ func TestStoryFilters(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		sort := rapid.SampledFrom([]string{"heat", "last", "first", "size"}).Draw(rt, "sort")
-		q := StoryQuery{Sort: sort, Limit: rapid.IntRange(1, 9).Draw(rt, "limit"), MinSize: rapid.IntRange(0, 12).Draw(rt, "size"),
-			Rule: rapid.SampledFrom([]verdict.Rule{verdict.NoRule, verdict.ByExact, verdict.ByHamming, verdict.ByBlocked}).Draw(rt, "rule")}
+		q := StoryQuery{Sort: sort, Limit: rapid.IntRange(1, 9).Draw(rt, "limit"), MinSize: rapid.IntRange(0, 12).Draw(rt, "size")}
 		if n := rapid.IntRange(-1, 5).Draw(rt, "source"); n >= 0 {
 			q.Source = fmt.Sprint("source", n)
 		}
@@ -66,7 +65,7 @@ func TestStoryFilters(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			if v.Size < q.MinSize || v.Last.Before(q.Since) || q.Rule != verdict.NoRule && !slices.Contains(v.Rules, q.Rule) {
+			if v.Size < q.MinSize || v.Last.Before(q.Since) {
 				continue
 			}
 			if q.Source == "" || slices.ContainsFunc(v.Members, func(m index.Brief) bool { return m.Source == q.Source }) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"jianguo/index"
 	"jianguo/index/verdict"
@@ -30,12 +29,9 @@ type SuspectRow struct {
 // SuspectQuery selects suspects without a decision.
 type SuspectQuery struct {
 	Source string // only of this source
-	Kind   string // only those with this reason code
 	New    bool   // those that add most first, instead of those that add least
-	// Since and Before, if not zero, bound the time of arrival.
-	Since, Before time.Time
-	Cursor        string // from SuspectPage.Next
-	Limit         int    // 0: 40; at most 200
+	Cursor string // from SuspectPage.Next
+	Limit  int    // 0: 40; at most 200
 }
 
 // SuspectPage is one page of the queue; Next is empty at the end.
@@ -69,15 +65,6 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 		fits := conditions{text: `1`}
 		if q.Source != "" {
 			fits.and(`source = ?`, b.sourceNumber(ctx, q.Source))
-		}
-		if q.Kind != "" {
-			fits.and(`kind = ?`, q.Kind)
-		}
-		if !q.Since.IsZero() {
-			fits.and(`arrived >= ?`, q.Since.UnixMilli())
-		}
-		if !q.Before.IsZero() {
-			fits.and(`arrived < ?`, q.Before.UnixMilli())
 		}
 		page := new(SuspectPage)
 		page.Waiting = count(ctx, b.reader, "suspects", `SELECT count(*) FROM queue WHERE `+fits.text, fits.args...)

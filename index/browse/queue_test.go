@@ -72,7 +72,7 @@ func TestSuspectPages(t *testing.T) {
 			w := waiting{o, uint32(rapid.IntRange(0, 6).Draw(rt, "series")), float64(rapid.IntRange(0, 4).Draw(rt, "error")) / 4}
 			states.waiting[o] = true
 			number := b.sourceNumber(ctx, fmt.Sprint("source", o%5))
-			if _, err := b.writer.Exec(`INSERT INTO queue VALUES (?,?,?,?,0,'')`, o, w.error, w.series, number); err != nil {
+			if _, err := b.writer.Exec(`INSERT INTO queue VALUES (?,?,?,?)`, o, w.error, w.series, number); err != nil {
 				rt.Fatal(err)
 			}
 			key := w.series

@@ -2,25 +2,21 @@ package browse
 
 import (
 	"context"
-	"database/sql"
 	"math"
 	"time"
 
 	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
-// Draw lists rejections without a review: the least certain ones
-// (index.DrawnDoubt), or a random draw of those that arrived on the day of a time.
-func (b *Model) Draw(ctx context.Context, drawn string, day time.Time, limit int) ([]index.Brief, error) {
-	query, args := `SELECT ordinal FROM rejected ORDER BY doubt DESC, ordinal DESC LIMIT ?`, []any{}
-	if drawn == index.DrawnRandom {
-		query, args = `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`, []any{dayOf(day.UnixMilli())}
-	}
+// Draw lists a random draw of the rejections without a review that arrived on the day of a time.
+func (b *Model) Draw(ctx context.Context, day time.Time, limit int) ([]index.Brief, error) {
+	const query = `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`
 	return must.Try(func() []index.Brief {
 		var ordinals []uint32
-		for _, o := range read(ctx, b.reader, "draw rejections", query, number, append(args, 4*limit+200)...) {
+		for _, o := range read(ctx, b.reader, "draw rejections", query, number, dayOf(day.UnixMilli()), 4*limit+200) {
 			if v, _ := b.cat.State(o); v != verdict.Duplicate || len(ordinals) == limit {
 				continue
 			}
@@ -36,7 +32,6 @@ func (b *Model) Draw(ctx context.Context, drawn string, day time.Time, limit int
 
 // Precision is the share of rejections that were right, by a sample.
 type Precision struct {
-	Since        time.Time // the week's beginning; zero: all there is
 	Right, Wrong int
 	// Share, and the bounds of its 95 % Wilson score interval (Wilson 1927),
 	// 0…1; NaN without a sample.
@@ -46,8 +41,8 @@ type Precision struct {
 // Of is the size of the sample.
 func (p Precision) Of() int { return p.Right + p.Wrong }
 
-func newPrecision(since time.Time, right, wrong int) Precision {
-	p := Precision{Since: since, Right: right, Wrong: wrong}
+func newPrecision(right, wrong int) Precision {
+	p := Precision{Right: right, Wrong: wrong}
 	n := float64(right + wrong)
 	if n == 0 {
 		p.Share, p.Low, p.High = math.NaN(), math.NaN(), math.NaN()
@@ -61,20 +56,12 @@ func newPrecision(since time.Time, right, wrong int) Precision {
 	return p
 }
 
-// Precision is the precision of rejections by the reviews that were drawn at
-// random: overall, and week by week. The last review of an item counts.
-func (b *Model) Precision(ctx context.Context) (all Precision, weeks []Precision, err error) {
-	weeks, err = must.Try(func() []Precision {
-		query := `SELECT ` + weekOf(`r.at`) + `, sum(r.finding = 'right'), sum(r.finding = 'wrong') FROM reviews r
-			WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong')
-			AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal) GROUP BY 1 ORDER BY 1`
-		return read(ctx, b.cat.Tables(), "precision", query, func(rows *sql.Rows, p *Precision) error {
-			var week int64
-			err := rows.Scan(&week, &p.Right, &p.Wrong)
-			*p = newPrecision(weekTime(week), p.Right, p.Wrong)
-			all.Right, all.Wrong = all.Right+p.Right, all.Wrong+p.Wrong
-			return err
-		})
-	})
-	return newPrecision(time.Time{}, all.Right, all.Wrong), weeks, err
+// Precision is the precision of rejections by the reviews that were drawn at random. The last review of an item
+// counts.
+func (b *Model) Precision(ctx context.Context) (Precision, error) {
+	var right, wrong int
+	err := b.cat.Tables().QueryRowContext(ctx, `SELECT coalesce(sum(r.finding = 'right'), 0),
+		coalesce(sum(r.finding = 'wrong'), 0) FROM reviews r WHERE r.drawn = 'random'
+		AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)`).Scan(&right, &wrong)
+	return newPrecision(right, wrong), wrap.Err(err, "browse: precision")
 }

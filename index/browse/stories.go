@@ -2,7 +2,6 @@ package browse
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"jianguo/index"
@@ -12,30 +11,12 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// Moment is one point of a story's timeline: the publication of a member.
-type Moment struct {
-	Ordinal  uint32
-	Source   string
-	When     time.Time // of publication if credible, else of arrival
-	Lead     bool
-	Original bool
-}
-
 // StoryView is one story in full.
 type StoryView struct {
 	Story
 	Members []index.Brief // one page of them, the lead first, then by arrival
-	Moments []Moment      // at most momentLimit, by arrival
-	// Licensed are its accepted copies, whose sources may republish: at most
-	// licensedLimit, the newest first.
-	Licensed []index.Brief
-	Next     uint32 // the ordinal to ask the next page after; 0: the end
+	Next    uint32        // the ordinal to ask the next page after; 0: the end
 }
-
-const (
-	momentLimit   = 2000
-	licensedLimit = 50
-)
 
 // Story reads a story and a page of its members: those after an ordinal (0:
 // the first). The id of a merged cluster stands for the cluster it was merged
@@ -52,11 +33,6 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 	var page []uint32
 	b.members(ctx, id, maxStory, func(m *member) {
 		s.add(m)
-		if len(v.Moments) < momentLimit {
-			when := time.UnixMilli(s.whens[len(s.whens)-1]).UTC()
-			moment := Moment{Ordinal: m.ordinal, Source: m.name, When: when, Lead: m.ordinal == lead}
-			v.Moments = append(v.Moments, moment)
-		}
 		if m.ordinal != lead && m.ordinal > after {
 			if len(page) < limit {
 				page = append(page, m.ordinal)
@@ -68,11 +44,8 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 	if state, _ := b.cat.State(id); s.size == 0 && state == 0 {
 		must.Do(verdict.ErrNotFound)
 	}
-	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources()), ruleList(s.rules), s.spark()
+	v.Size, v.Sources = s.size, len(s.sources())
 	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
-	for i := range v.Moments {
-		v.Moments[i].Original = v.Moments[i].Ordinal == s.presumed()
-	}
 	briefs := must.Get(b.cat.Briefs(ctx, append(page, lead, s.presumed())))
 	if v.Lead = briefs[lead]; s.presumed() != lead {
 		v.Original = briefs[s.presumed()]
@@ -85,26 +58,7 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 			v.Members = append(v.Members, *m)
 		}
 	}
-	v.Licensed = b.licensed(ctx, v)
 	return v
-}
-
-// licensed reads the accepted copies of a story's members.
-func (b *Model) licensed(ctx context.Context, v *StoryView) (licensed []index.Brief) {
-	of := []uint32{v.ID}
-	for i := range v.Moments {
-		of = append(of, v.Moments[i].Ordinal)
-	}
-	ordinals := read(ctx, b.reader, fmt.Sprint("story ", v.ID), `SELECT DISTINCT ordinal FROM licensed
-		WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`,
-		number, sqlite.List(of), 2*licensedLimit)
-	for _, m := range b.briefs(ctx, ordinals) {
-		// The list says what it was on arrival; the brief says what it is now.
-		if m.Rule == verdict.ByLicence && m.Verdict.Accepted() && !m.Superseded && len(licensed) < licensedLimit {
-			licensed = append(licensed, m)
-		}
-	}
-	return licensed
 }
 
 // maxStory is how many members are read of one story at most.
@@ -113,13 +67,11 @@ const maxStory = 50_000
 // members reads the members of a story in order, at most so many; -1: all.
 func (b *Model) members(ctx context.Context, cluster uint32, limit int, f func(*member)) {
 	from, args := b.cat.MembersFrom(cluster)
-	query := `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at,
-		coalesce(n.name, '') FROM ` + from + ` JOIN items i ON i.ordinal = m.ordinal
-		LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source
-		ORDER BY i.ordinal LIMIT ?`
+	query := `SELECT i.ordinal, coalesce(i.source, 0), i.published_at, i.arrived_at FROM ` + from + `
+		JOIN items i ON i.ordinal = m.ordinal ORDER BY i.ordinal LIMIT ?`
 	for r := range sqlite.Rows(ctx, b.cat.Tables(), query, append(args, limit)...) {
 		var m member
-		must.Do(r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived, &m.name))
+		must.Do(r.Scan(&m.ordinal, &m.source, &m.published, &m.arrived))
 		f(&m)
 	}
 }

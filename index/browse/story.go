@@ -8,11 +8,7 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/verdict"
 )
-
-// SparkSteps is how many steps a story's sparkline has.
-const SparkSteps = 24
 
 // HeatHalf is the time after which a copy counts half in the order by recent
 // growth.
@@ -26,13 +22,9 @@ var heatEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 type story struct {
 	lead, original uint32
 	size           int
-	rules          uint32
 	first, last    int64
-	whenFirst      int64 // of publication
-	whenLast       int64
 	heat           float64
 	recent         map[int64]int64 // last arrival by source; 0: without a source
-	whens          []int64
 	originalAt     int64
 	timed          bool // the lead has a time of publication
 }
@@ -40,11 +32,9 @@ type story struct {
 // member is a member of a story.
 type member struct {
 	ordinal   uint32
-	rule      verdict.Rule
 	source    int64
 	published sql.NullInt64
 	arrived   int64
-	name      string // of the source
 }
 
 func newStory(lead uint32) *story {
@@ -52,23 +42,19 @@ func newStory(lead uint32) *story {
 }
 
 func (s *story) add(m *member) {
-	when, at, arrived := m.arrived, time.UnixMilli(m.published.Int64), m.arrived
+	at, arrived := time.UnixMilli(m.published.Int64), m.arrived
 	if m.published.Valid && index.Credible(&at, time.UnixMilli(arrived)) {
-		when = m.published.Int64
-		if s.original == 0 || when < s.originalAt {
+		if when := m.published.Int64; s.original == 0 || when < s.originalAt {
 			s.original, s.originalAt = m.ordinal, when
 		}
 		s.timed = s.timed || m.ordinal == s.lead
 	}
 	if s.size == 0 {
-		s.first, s.last, s.whenFirst, s.whenLast, s.heat = arrived, arrived, when, when, math.Inf(-1)
+		s.first, s.last, s.heat = arrived, arrived, math.Inf(-1)
 	}
 	s.size++
 	s.first, s.last = min(s.first, arrived), max(s.last, arrived)
-	s.whenFirst, s.whenLast = min(s.whenFirst, when), max(s.whenLast, when)
-	s.whens = append(s.whens, when)
 	if m.ordinal != s.lead {
-		s.rules |= 1 << m.rule
 		s.heat = addHeat(s.heat, heatAt(arrived))
 	}
 	s.recent[m.source] = max(s.recent[m.source], arrived)
@@ -107,35 +93,4 @@ func (s *story) pull() float64 {
 		pull = addHeat(pull, heatAt(at))
 	}
 	return pull
-}
-
-// spark counts the members published in each of SparkSteps equal parts of the
-// time between the first and the last, scaled so that the largest is 255.
-func (s *story) spark() []byte {
-	var counts [SparkSteps]int
-	most := 1
-	for _, when := range s.whens {
-		i := 0
-		if span := s.whenLast - s.whenFirst; span > 0 {
-			i = int((when - s.whenFirst) * (SparkSteps - 1) / span)
-		}
-		counts[i]++
-		most = max(most, counts[i])
-	}
-	out := make([]byte, SparkSteps)
-	for i, n := range counts {
-		if n > 0 {
-			out[i] = byte(max(1, n*255/most))
-		}
-	}
-	return out
-}
-
-func ruleList(bits uint32) (rules []verdict.Rule) {
-	for r := verdict.ByExact; r <= verdict.ByPreference; r++ {
-		if bits&(1<<r) != 0 {
-			rules = append(rules, r)
-		}
-	}
-	return rules
 }

@@ -1,4 +1,4 @@
-// Keys and live counters. Everything works without this file; nothing here
+// Keys. Everything works without this file; nothing here
 // knows about one page in particular.
 "use strict";
 
@@ -80,11 +80,6 @@ document.addEventListener("click", (e) => {
   if (from) copy(from);
 });
 
-// A choice that is saved as soon as it is made.
-document.addEventListener("change", (e) => {
-  if (e.target.matches("[data-submit]")) e.target.form.requestSubmit();
-});
-
 // A form is sent once, however often its button is pressed.
 document.addEventListener("htmx:beforeRequest", (e) => {
   const form = e.target.closest("form");
@@ -138,25 +133,4 @@ document.addEventListener("htmx:afterSettle", (e) => {
 });
 document.addEventListener("DOMContentLoaded", inSight);
 
-// Counters stay live while a page with them is open.
-let stream = null;
-function live() {
-  const here = document.querySelector("[data-live]");
-  if (!here) {
-    if (stream) stream.close();
-    stream = null;
-    return;
-  }
-  if (stream) return;
-  stream = new EventSource(here.dataset.live);
-  stream.onmessage = (e) => {
-    const counts = JSON.parse(e.data);
-    for (const el of document.querySelectorAll("[data-count]")) {
-      const now = counts[el.dataset.count];
-      if (now !== undefined && el.textContent !== String(now)) el.textContent = now;
-    }
-  };
-}
-document.addEventListener("DOMContentLoaded", live);
-document.addEventListener("htmx:afterSettle", live);
 document.documentElement.classList.add("js");
