@@ -26,10 +26,17 @@ type policyFile struct {
 	Scenes map[string]Scene // what one leaves out is as in defaultName, and what that leaves out is every history
 }
 
-// ReadPolicies reads from a file which histories a store has, which kinds of reports each keeps and for how long,
-// and which of them each part of a platform reads and writes: Policies, Kinds and Scenes of a Config.
-// docs/EXPOSURE.md describes the file. Errors name the field.
+// ReadPolicies reads a policy, of the default history, or from a file that ends in .json which histories a store has,
+// which kinds of reports each keeps and for how long, and which of them each part of a platform reads and writes:
+// Policies, Kinds and Scenes of a Config. docs/EXPOSURE.md describes the file. Errors name the field.
 func ReadPolicies(path string) (cfg Config, err error) {
+	if !strings.HasSuffix(path, ".json") {
+		policy, err := ParsePolicy(path)
+		if err != nil {
+			return cfg, fmt.Errorf("%w, nor a file that ends in .json", err)
+		}
+		return Config{Policies: map[string]Policy{"": policy}}, nil
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return cfg, err

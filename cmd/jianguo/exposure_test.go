@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,8 +81,15 @@ func TestDeadExposures(t *testing.T) {
 // the default one. Days are those of the configured time zone.
 func TestScenes(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "calendar,months=2", "--time-zone", "America/Asuncion",
-		"--scenes", "feed=video;player=video;search=finds", "--histories", "video=rotate,slots=3")
+	policy := filepath.Join(t.TempDir(), "policy.json")
+	err := os.WriteFile(policy, []byte(`{"histories": {"default": {"policy": "calendar,months=2"}, "video": {"policy": "rotate,slots=3"},
+		"finds": {"policy": "calendar,months=2"}},
+		"scenes": {"default": {"reads": ["default"], "writes": ["default"]}, "feed": {"reads": ["video"], "writes": ["video"]},
+		"player": {"reads": ["video"], "writes": ["video"]}, "search": {"reads": ["finds"], "writes": ["finds"]}}}`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy, "--time-zone", "America/Asuncion")
 	s.ready()
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["f"],"scene":"feed"}`, nil)
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["s"],"scene":"search"}`, nil)

@@ -64,11 +64,9 @@ type accessFlags struct {
 
 // exposureFlags say how users' histories are kept.
 type exposureFlags struct {
-	ExposureStore string            `help:"${exposure_store}" placeholder:"redis://HOST,..."`
-	Histories     map[string]string `help:"More histories, with their policies." placeholder:"video=calendar;..."`
-	Scenes        map[string]string `help:"Which history a scene goes into." placeholder:"SCENE=HISTORY;..."`
-	TimeZone      string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
-	FailClosed    bool              `help:"A filter that cannot be computed answers with no items instead of all."`
+	ExposureStore string `help:"${exposure_store}" placeholder:"redis://HOST,..."`
+	TimeZone      string `help:"Time zone of days and months." default:"Asia/Shanghai"`
+	FailClosed    bool   `help:"A filter that cannot be computed answers with no items instead of all."`
 	legacyFlags
 }
 

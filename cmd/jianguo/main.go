@@ -52,14 +52,8 @@ type cli struct {
 	Migrate     migrateCmd     `cmd:"" help:"Move users' histories into the Redis of a fleet, or back."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
 	Token       tokenCmd       `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
-	Exposure    exposureCmd    `cmd:"" help:"Compare users' histories with those of an old store."`
 	Version     versionCmd     `cmd:"" help:"Print version, commit, recipe and policy."`
 	Completion  completionCmd  `cmd:"" hidden:"" help:"Complete a command line for a shell."`
-}
-
-// exposureCmd groups commands about users' histories.
-type exposureCmd struct {
-	Shadow shadowCmd `cmd:"" help:"Print where a service with --shadow differs from the old store."`
 }
 
 // streams are the inputs and outputs of a command.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -40,7 +39,7 @@ func (c *migrateCmd) Run(co *streams) error {
 		return err
 	}
 	defer lock.Close()
-	policies, err := c.policies()
+	histories, err := exposure.ReadPolicies(c.ExposurePolicy)
 	if err != nil {
 		return fmt.Errorf("--exposure-policy: %w", err)
 	}
@@ -65,9 +64,9 @@ func (c *migrateCmd) Run(co *streams) error {
 	m := &exposure.Move{File: filepath.Join(c.Data, datadir.Exposures), Redis: store,
 		Progress: co.progress.Stages("migrate:"),
 		Kept: func(history string) time.Duration {
-			p, ok := policies[history]
+			p, ok := histories.Policies[history]
 			if !ok {
-				p = policies[""]
+				p = histories.Policies[""]
 			}
 			return p.Kept()
 		}}
@@ -81,16 +80,6 @@ func (c *migrateCmd) Run(co *streams) error {
 	_, err = fmt.Fprintf(co.out, "%d histories moved and compared; the directory keeps its own as they are. "+
 		"Start each service with --nats and --exposure-store\n", moved)
 	return err
-}
-
-// policies are those of the histories, by name.
-func (c *migrateCmd) policies() (map[string]exposure.Policy, error) {
-	if strings.HasSuffix(c.ExposurePolicy, ".json") {
-		cfg, err := exposure.ReadPolicies(c.ExposurePolicy)
-		return cfg.Policies, err
-	}
-	p, err := exposure.ParsePolicy(c.ExposurePolicy)
-	return map[string]exposure.Policy{"": p}, err
 }
 
 // export puts what the Redis holds in the place of the state file, once all reports are applied.

@@ -6,12 +6,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 	_ "time/tzdata" // for machines without a zone database
 
@@ -117,7 +115,9 @@ func (f *serveFlags) openHTTP(s *service) {
 // openCore locks the data directory and opens the catalogue. The dictionary loads
 // at the same time.
 func (f *serveFlags) openCore(co *streams, s *service) {
-	s.histories = f.histories()
+	var err error
+	s.histories, err = exposure.ReadPolicies(f.ExposurePolicy)
+	must.Dof(err, "--exposure-policy")
 	s.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
 	s.closers.add(s.lock.Close)
 	segmenter := make(chan error, 1)
@@ -264,36 +264,6 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	}
 	must.Do(datadir.Record(s.dir))
 	s.kept = must.Get(datadir.OpenKept(s.dir, co.log))
-}
-
-// histories reads which histories there are; without a policy of its own a history has the default one. Package must
-// ends it.
-func (f *serveFlags) histories() (cfg exposure.Config) {
-	if strings.HasSuffix(f.ExposurePolicy, ".json") {
-		if len(f.Scenes)+len(f.Histories) > 0 {
-			must.Do(errors.New("--scenes, --histories: name them in the file of --exposure-policy"))
-		}
-		cfg, err := exposure.ReadPolicies(f.ExposurePolicy)
-		must.Dof(err, "--exposure-policy")
-		return cfg
-	}
-	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
-	if err != nil {
-		must.Do(fmt.Errorf("--exposure-policy: %w, nor a file that ends in .json", err))
-	}
-	cfg.Policies, cfg.Scenes = map[string]exposure.Policy{"": policy}, map[string]exposure.Scene{}
-	for scene, name := range f.Scenes {
-		cfg.Policies[name] = policy
-		cfg.Scenes[scene] = exposure.Scene{Reads: []string{name}, Writes: []string{name}}
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Histories)) {
-		if _, used := cfg.Policies[name]; !used {
-			must.Do(fmt.Errorf("--histories: no scene of --scenes goes into history %q", name))
-		}
-		cfg.Policies[name], err = exposure.ParsePolicy(f.Histories[name])
-		must.Dof(err, "--histories: history %q", name)
-	}
-	return cfg
 }
 
 // freeSpace is a metric.
