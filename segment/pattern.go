@@ -161,6 +161,9 @@ func (p *pattern) match(body []byte, i int, breaks []clauseBreak) (span, bool) {
 	return span{start, end}, true
 }
 
+// numberMost is the length of the longest number of a pattern, in bytes: one is sought at each digit of a text.
+const numberMost = 24
+
 // matchParts matches the parts one after the other from i on, and returns where they end.
 func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bool) {
 	for k, x := range parts {
@@ -189,8 +192,9 @@ func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bo
 		case allPart:
 			i = len(body)
 		case numberPart:
-			n := len(body[i:]) - len(bytes.TrimLeft(body[i:], "-0123456789.%"))
-			if n == 0 || i > 0 && body[i-1] >= '0' && body[i-1] <= '9' {
+			rest := body[i:min(i+numberMost, len(body))]
+			n := len(rest) - len(bytes.TrimLeft(rest, "-0123456789.%"))
+			if n == 0 || n == numberMost {
 				return 0, false
 			}
 			i += n

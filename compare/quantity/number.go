@@ -74,7 +74,7 @@ func readPlain(text string, i int) Number {
 	value := 0.
 	for ; j < len(text); j++ {
 		if c := text[j]; isDigit(c) {
-			value = value*10 + float64(c-'0')
+			value = min(value*10+float64(c-'0'), math.MaxInt64) // a longer number is a code
 		} else if c == '.' && point < 0 && j+1 < len(text) && isDigit(text[j+1]) {
 			point = j
 		} else {
