@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/streams"
 )
 
 // AwaitApplied waits until the service on a bus has applied every item that the bus holds
@@ -70,7 +72,7 @@ func CopyDead(ctx context.Context, from *nats.Conn, prefix, dir string) (n int, 
 	if err != nil {
 		return 0, err
 	}
-	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: StreamDead,
+	if _, err := (streams.Plan{}).Ensure(ctx, js, jetstream.StreamConfig{Name: StreamDead,
 		Subjects: dead.CachedInfo().Config.Subjects, AllowMsgTTL: true}); err != nil {
 		return 0, fmt.Errorf("dead letters: %w", err)
 	}

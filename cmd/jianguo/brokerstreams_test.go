@@ -64,11 +64,6 @@ func TestStreamsOfOthers(t *testing.T) {
 	if _, err := js.Publish(t.Context(), "shop.items", []byte("a chair")); err != nil {
 		t.Fatal(err)
 	}
-	// As a version before has left it.
-	unmarked := jetstream.StreamConfig{Name: "NEWS_" + bus.StreamDead, Subjects: []string{bus.SubjectDead + ".user.*", bus.SubjectDead}, AllowMsgTTL: true}
-	if _, err := js.CreateStream(t.Context(), unmarked); err != nil {
-		t.Fatal(err)
-	}
 	dir := filepath.Join(t.TempDir(), "data")
 	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "belongs to another application (its subjects: shop.items): choose other names with --stream-prefix") {
