@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/bus/gate"
-	"jianguo/internal/trouble"
+	"jianguo/internal/streams"
 )
 
 // startWait is how long the embedded server may take to answer.
@@ -37,7 +37,7 @@ type Embedded struct {
 	secret  string             // lets this process in; empty: no client needs one
 	stop    context.CancelFunc // ends what runs beside the server
 	running sync.WaitGroup
-	room    trouble.Trouble // why gates accept nothing, by the space on the disk
+	room    streams.Trouble // why gates accept nothing, by the space on the disk
 	full    atomic.Bool     // the disk was full, and JetStream has not been reopened
 	out     string          // gates publish on it + the public subject; random, so that no client can
 
@@ -217,7 +217,7 @@ func (b *Embedded) Close() {
 
 // startLog is the logger of the embedded server. It keeps the reason why the server did
 // not start. All other errors reach the clients.
-type startLog struct{ why trouble.Trouble }
+type startLog struct{ why streams.Trouble }
 
 func (l *startLog) Fatalf(format string, v ...any) { l.why.First(fmt.Errorf(format, v...)) }
 

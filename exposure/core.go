@@ -6,7 +6,7 @@ import (
 
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
-	"jianguo/internal/trouble"
+	"jianguo/internal/streams"
 )
 
 // core is what the writer and the filters share.
@@ -24,7 +24,7 @@ type core struct {
 
 	lastShard atomic.Int64 // row number of the last shard
 	ready     atomic.Bool
-	failed    trouble.Trouble
+	failed    streams.Trouble
 }
 
 // Err is the error that stopped the store, or nil.

@@ -12,7 +12,7 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
-	"jianguo/internal/trouble"
+	"jianguo/internal/streams"
 	"jianguo/internal/wait"
 )
 
@@ -35,9 +35,9 @@ type fleet struct {
 
 	masters map[string]string              // of the watch loop
 	again   atomic.Pointer[chan struct{}]  // what a change of masters ends: the watch loop closes and replaces it
-	trouble trouble.Trouble                // why Redis did not answer
+	trouble streams.Trouble                // why Redis did not answer
 	pending [redis.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
-	failing [redis.Partitions]trouble.Trouble
+	failing [redis.Partitions]streams.Trouble
 }
 
 // openFleet makes the store one whose states are in Redis.

@@ -20,7 +20,6 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/internal/streams"
-	"jianguo/internal/trouble"
 	"jianguo/segment"
 )
 
@@ -58,8 +57,8 @@ type Service struct {
 	past       []past          // what was applied, a minute apart, the oldest first; of purge
 	ending     context.Context // of Run: done when the intake ends
 	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
-	trouble    trouble.Trouble // why items that were taken wait
-	publishing trouble.Trouble // why the bus would take no item, by the last check
+	trouble    streams.Trouble // why items that were taken wait
+	publishing streams.Trouble // why the bus would take no item, by the last check
 }
 
 // New creates the streams that are missing and returns the service, which does

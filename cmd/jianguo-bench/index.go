@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"jianguo/cmd/jianguo-bench/synth"
 	"jianguo/compare"
 	"jianguo/index"
 	"jianguo/internal/datadir"
@@ -74,7 +73,7 @@ type sizePoint struct {
 type indexBench struct {
 	indexCmd
 	judged uint64 // items that are inserted with judging, the last ones
-	items  synth.Population
+	items  population
 	r      *rand.Rand
 	began  time.Time // when the first item arrived; the others follow a millisecond apart
 
@@ -113,7 +112,7 @@ func measureIndex(ctx context.Context, c indexCmd) (*indexResult, error) {
 	if c.N == 0 {
 		return nil, errors.New("bench: how many items? N is 0")
 	}
-	b := &indexBench{indexCmd: c, judged: min(20_000, c.N/10), items: synth.Population{Seed: seed}, r: rand.New(rand.NewPCG(seed, 7)),
+	b := &indexBench{indexCmd: c, judged: min(20_000, c.N/10), items: population{familySize: 3000, seed: seed}, r: rand.New(rand.NewPCG(seed, 7)),
 		began: time.Now().Add(-time.Duration(c.N) * time.Millisecond)}
 	b.res.N = c.N
 	err := b.open(ctx)
@@ -141,7 +140,7 @@ func (b *indexBench) article(i uint64, p simhash.Print) *index.Article {
 	a := &index.Article{ID: fmt.Sprintf("item-%012d", i), Print: p}
 	r := rand.New(rand.NewPCG(seed+1, i))
 	figures := r
-	if f, ok := b.items.Family(i); ok {
+	if f, ok := b.items.family(i); ok {
 		r = rand.New(rand.NewPCG(seed+2, f))
 	}
 	a.Sketch = compare.NewSketch(&compare.Text{Body: randomText(r, figures)})

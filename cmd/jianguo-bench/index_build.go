@@ -135,7 +135,7 @@ func (b *indexBench) batch(from, n uint64) []index.Mutation {
 	for k := range batch {
 		i := from + uint64(k)
 		batch[k] = index.Mutation{Seq: i + 1, At: b.began.Add(time.Duration(i) * time.Millisecond),
-			Article: b.article(i, b.items.Print(i))}
+			Article: b.article(i, b.items.print(i))}
 	}
 	return batch
 }

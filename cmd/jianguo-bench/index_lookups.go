@@ -22,10 +22,10 @@ const copyS = 5
 // three queries two are copies of known items and one is unrelated.
 func (b *indexBench) query(k int, n uint64) (q simhash.Print, original simhash.Fingerprint, item uint64) {
 	if k%3 == 2 {
-		return b.items.Print(b.N + uint64(k)), 0, b.N
+		return b.items.print(b.N + uint64(k)), 0, b.N
 	}
 	i := b.r.Uint64N(n)
-	return b.items.Copy(i, uint64(k), []float64{0.03, 0.1, 0.2}[k/3%3]), b.items.Fingerprint(i), i
+	return b.items.copy(i, uint64(k), []float64{0.03, 0.1, 0.2}[k/3%3]), b.items.fingerprint(i), i
 }
 
 // timeLookups times both look-ups of judging, in microseconds.
@@ -72,7 +72,7 @@ func (b *indexBench) verdicts(ctx context.Context) error {
 	at := uint32(b.began.Add(time.Duration(b.N) * time.Millisecond).Unix())
 	for k := range uint64(b.Queries) {
 		i := b.r.Uint64N(b.N)
-		a := b.article(i, b.items.Copy(i, k, 0.1))
+		a := b.article(i, b.items.copy(i, k, 0.1))
 		a.ID, a.Exact[7] = fmt.Sprint("query-", k), a.Exact[7]^1 // another normal form: another key
 		start := time.Now()
 		if _, err := b.x.Check(ctx, a, at); err != nil {

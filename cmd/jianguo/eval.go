@@ -58,7 +58,7 @@ func (c *evalCmd) Run(co *streams) error {
 	policy := index.DefaultPolicy().At(c.Strictness)
 	policy.Rules = index.RulesJianguo
 	cfg := eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", Direct: c.Direct,
-		Progress: co.progress.Stages("eval:")}
+		Progress: co.progress.stages("eval:")}
 	e := &evaluation{At: time.Now().UTC(), Version: version}
 	if len(c.Docs) > 0 {
 		if err := c.documents(co, cfg, e); err != nil {

@@ -71,7 +71,7 @@ func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := openIndex(co, c.Data, s, index.Config{Relaxed: true, Progress: co.progress.Stages("explain: loading")})
+	x, err := openIndex(co, c.Data, s, index.Config{Relaxed: true, Progress: co.progress.stages("explain: loading")})
 	if err != nil {
 		return nil, nil, err
 	}

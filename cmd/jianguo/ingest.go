@@ -91,7 +91,7 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts string,
 	each func(*ingest.Outcome)) (*summary, error) {
 	s := new(summary)
-	bar := co.progress.Bar(-1, "publishing")
+	bar := co.progress.bar(-1, "publishing")
 	var highest uint64
 	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
 		jetstream.WithPublishAsyncTimeout(ingest.StoreWait))

@@ -18,7 +18,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"jianguo/internal/progress"
 	"jianguo/internal/sqlite"
 )
 
@@ -63,7 +62,7 @@ type streams struct {
 	out      io.Writer
 	err      io.Writer
 	log      *slog.Logger
-	progress progress.Reporter
+	progress progress
 }
 
 // errPrinted ends a command with exit code 1 after it has printed the reason.
@@ -108,7 +107,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintln(errOut, "jianguo:", err)
 		return 2
 	}
-	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progress.To(errOut),
+	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progressTo(errOut),
 		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
 	err = command.Run(co)
 	if cause := context.Cause(co.ctx); errors.Is(err, context.Canceled) && cause != nil {

@@ -62,7 +62,7 @@ func (c *migrateCmd) Run(co *streams) error {
 	}
 	defer store.Close()
 	m := &exposure.Move{File: filepath.Join(c.Data, datadir.Exposures), Redis: store,
-		Progress: co.progress.Stages("migrate:"),
+		Progress: co.progress.stages("migrate:"),
 		Kept: func(history string) time.Duration {
 			p, ok := histories.Policies[history]
 			if !ok {

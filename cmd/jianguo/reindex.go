@@ -56,7 +56,9 @@ func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter, cfg index.Rein
 		return nil, err
 	}
 	if lock != nil {
-		cfg.Progress, cfg.Logger = co.progress.Rate("reindexing items"), co.log
+		bar := co.progress.stages("reindexing")
+		cfg.Progress = func(done, total int64) { bar("items", done, total) }
+		cfg.Logger = co.log
 		if report, err = alone(co, seg, cfg); err != nil {
 			err = fmt.Errorf("not finished; completed work is kept, run it again to continue: %w", err)
 		}
@@ -72,7 +74,7 @@ func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter, cfg index.Rein
 
 // alone reindexes a directory that this process has locked.
 func alone(co *streams, seg *segment.Segmenter, cfg index.ReindexConfig) (report *index.ReindexReport, err error) {
-	x, err := openIndex(co, cfg.Dir, seg, index.Config{Progress: co.progress.Stages("loading")})
+	x, err := openIndex(co, cfg.Dir, seg, index.Config{Progress: co.progress.stages("loading")})
 	if err != nil {
 		return nil, err
 	}

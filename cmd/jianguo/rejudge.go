@@ -55,7 +55,7 @@ func (a *age) UnmarshalText(text []byte) error {
 
 // Run judges what arrived lately again.
 func (c *rejudgeCmd) Run(co *streams) error {
-	co.progress.Every = c.Progress
+	co.progress.every = c.Progress
 	segmenter, err := c.segmenter()
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	co.progress.Stages("rejudge:")("copying the catalogue", 0, 1)
+	co.progress.stages("rejudge:")("copying the catalogue", 0, 1)
 	if err := maintain.Copy(co.ctx, c.Data, dir); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 		return nil, err
 	}
 	x, err := openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: &policy, Language: c.Language,
-		Progress: co.progress.Stages("rejudge: loading")})
+		Progress: co.progress.stages("rejudge: loading")})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 	if err != nil {
 		return nil, err
 	}
-	progress := co.progress.Stages("rejudge:")
+	progress := co.progress.stages("rejudge:")
 	return out, out.Run(co.ctx, arrivals, func(it *index.Item) *index.Article {
 		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published}
 		return ingest.Prepare(segmenter, &item)

@@ -132,7 +132,7 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 		}
 		return s.segmenter.Recipe(), nil
 	}
-	screen := co.progress.Stages("loading")
+	screen := co.progress.stages("loading")
 	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recipe: recipe, Normal: s.normal,
 		Original: s.original,
 		Language: f.Language,

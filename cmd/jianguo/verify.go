@@ -53,7 +53,7 @@ func (c *verifyCmd) verifyStore(co *streams) error {
 		return err
 	}
 	defer conn.Close()
-	progress := co.progress.Stages("verifying")
+	progress := co.progress.stages("verifying")
 	r, wrong, err := redis.Verify(co.ctx, conn, func(keys int64) { progress("histories", keys, 0) })
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (c *verifyCmd) verifyStore(co *streams) error {
 
 // verify verifies a directory that this process has locked.
 func (c *verifyCmd) verify(co *streams) error {
-	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress.Stages("verifying")})
+	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress.stages("verifying")})
 	if err != nil {
 		return err
 	}

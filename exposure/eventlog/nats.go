@@ -15,7 +15,6 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/streams"
-	"jianguo/internal/trouble"
 	"jianguo/internal/wrap"
 )
 
@@ -52,7 +51,7 @@ type NATS struct {
 	logger *slog.Logger
 
 	gone    atomic.Bool     // Consume has missed the stream
-	trouble trouble.Trouble // why no event would be taken, by the last check
+	trouble streams.Trouble // why no event would be taken, by the last check
 }
 
 // Open makes sure the stream exists and is as configured.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"jianguo/internal/trouble"
 	"jianguo/internal/wait"
 )
 
@@ -28,7 +27,7 @@ func Identity(info *jetstream.StreamInfo) string {
 
 // Watch checks a stream until it is gone, or is another one than that of an identity. Its error is the end of
 // until; ctx is for the calls. trouble holds the error of the last check.
-func Watch(ctx, until context.Context, identity string, trouble *trouble.Trouble,
+func Watch(ctx, until context.Context, identity string, trouble *Trouble,
 	check func(context.Context) (*jetstream.StreamInfo, error)) (gone bool, err error) {
 	for missed := 0; missed < goneChecks; {
 		if err := wait.For(until, watchEvery); err != nil {

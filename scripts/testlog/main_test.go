@@ -7,8 +7,7 @@ import (
 
 func TestLog(t *testing.T) {
 	var printed strings.Builder
-	l := log{to: &printed, output: map[string]*strings.Builder{}}
-	err := l.read(strings.NewReader(`{"Action":"output","Package":"p","Test":"TestBad","Output":"it is wrong\n"}
+	ok, err := summarize(strings.NewReader(`{"Action":"output","Package":"p","Test":"TestBad","Output":"it is wrong\n"}
 {"Action":"output","Package":"p","Test":"TestGood","Output":"not shown\n"}
 {"Action":"pass","Package":"p","Test":"TestGood/part","Elapsed":3}
 {"Action":"pass","Package":"p","Test":"TestGood","Elapsed":3}
@@ -17,11 +16,10 @@ func TestLog(t *testing.T) {
 {"Action":"skip","Package":"q","Test":"TestLazy","Elapsed":0}
 {"Action":"pass","Package":"q","Elapsed":1}
 {"Action":"skip","Package":"without-tests","Elapsed":0}
-`))
-	if err != nil {
-		t.Fatal(err)
+`), &printed, 1)
+	if ok || err != nil {
+		t.Fatal(ok, err)
 	}
-	l.summarize(1)
 	const want = `--- FAIL p TestBad
 it is wrong
 fail p                                            4.0 s

@@ -1,4 +1,4 @@
-package synth
+package main
 
 import (
 	"testing"
@@ -7,15 +7,15 @@ import (
 )
 
 func TestPopulation(t *testing.T) {
-	p := Population{Seed: 1, FamilySize: 50}
+	p := population{seed: 1, familySize: 50}
 	const n = 50000
 	families, relatives := map[uint64][]simhash.Fingerprint{}, 0
 	for i := range uint64(n) {
-		fp := p.Fingerprint(i)
-		if print := p.Print(i); print.Fingerprint != fp {
+		fp := p.fingerprint(i)
+		if print := p.print(i); print.Fingerprint != fp {
 			t.Fatalf("item %d is %v and %v", i, fp, print.Fingerprint)
 		}
-		if f, ok := p.Family(i); ok {
+		if f, ok := p.family(i); ok {
 			families[f] = append(families[f], fp)
 			relatives++
 		}
@@ -34,8 +34,8 @@ func TestPopulation(t *testing.T) {
 	}
 	bits := 0
 	for i := range uint64(1000) {
-		c := p.Copy(i, 1, 0.1)
-		bits += simhash.Distance(c.Fingerprint, p.Fingerprint(i))
+		c := p.copy(i, 1, 0.1)
+		bits += simhash.Distance(c.Fingerprint, p.fingerprint(i))
 	}
 	if bits < 4000 || bits > 8000 {
 		t.Errorf("a thousand copies differ by %d bits", bits)
