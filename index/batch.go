@@ -12,7 +12,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/compare"
-	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/internal/must"
@@ -24,7 +23,6 @@ import (
 // state.
 type version struct {
 	itemRow
-	form  reindex.Form // the form that it is compared by now
 	flags resident.Flags
 	state
 }
@@ -158,15 +156,10 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 	if err := row.Scan(v.itemRow.columns()...); err != nil {
 		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
-	var err error
-	own := reindex.Form{Exact: v.exact, Fingerprint: v.fingerprint, Sketch: v.sketch}
-	if v.form, err = b.x.forms.Load().overlay.FormOf(b.ctx, b.x.w, ordinal, own); err != nil {
-		return nil, err
-	}
 	v.flags = b.x.tables.Rows.Flags(ordinal) &^ resident.Swept
 	r := &v.itemRow
 	v.state = state{r.verdict, r.rule, uint32(r.of.Int64), r.cluster, r.revision, r.seq}
-	err = b.query(`SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current WHERE ordinal = ?`,
+	err := b.query(`SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current WHERE ordinal = ?`,
 		ordinal).Scan(&v.state.verdict, &v.state.rule, &v.state.of, &v.state.cluster, &v.state.revision, &v.state.seq)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("state of ordinal %d: %w", ordinal, err)
@@ -218,7 +211,7 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 	x.tables.Rows.SetFlags(v.ordinal, f)
 	x.tables.Rows.SetCluster(v.ordinal, s.cluster)
 	if (v.flags^f)&resident.Exemplar != 0 {
-		if p := v.posting(); f&resident.Exemplar != 0 {
+		if p := b.posting(v.ordinal); f&resident.Exemplar != 0 {
 			b.post(v.ordinal, p)
 		} else {
 			b.unpost(v.ordinal, p)
@@ -227,9 +220,9 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 	v.flags, v.state = f, s
 }
 
-// posting is what a version is posted under.
-func (v *version) posting() resident.Posting {
-	return must.Get(resident.DecodePosting(v.ordinal, v.form.Fingerprint, v.form.Sketch))
+// posting is what a version is posted under, by the form that it is compared by now.
+func (b *batch) posting(ordinal uint32) resident.Posting {
+	return must.Get(resident.ReadPosting(b.ctx, b.x.w, b.x.judging.Compared, ordinal))
 }
 
 // emit appends one event and returns it in its published form.
@@ -275,7 +268,7 @@ func (b *batch) revive(ordinal uint32) {
 	if f&resident.Swept == 0 {
 		return
 	}
-	b.post(ordinal, b.version(ordinal).posting())
+	b.post(ordinal, b.posting(ordinal))
 	b.before.keepRow(b.x.tables.Rows, ordinal)
 	rows.SetFlags(ordinal, f&^resident.Swept)
 }

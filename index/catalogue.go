@@ -142,12 +142,6 @@ func (x *catalogue) Applied() (seq, event uint64) {
 	return x.applied, x.events
 }
 
-// orApplied returns an applied sequence, or for 0 the last one: then the change is not one of ITEMS.
-func (x *catalogue) orApplied(seq uint64) uint64 {
-	applied, _ := x.Applied()
-	return max(seq, applied)
-}
-
 // transaction runs f, which package must ends, in a transaction on the writer's connection.
 // Guarded by Index.write.
 func (x *catalogue) transaction(ctx context.Context, f func()) error {

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,22 +12,11 @@ import (
 	"jianguo/internal/must"
 )
 
-// Decide applies an editor's decision, as one durable transaction, and logs
-// it. The errors wrap ErrQuery (a field is wrong), ErrNotFound, or are a
-// *ConflictError.
-func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, error) {
-	return x.decide(ctx, 0, req)
-}
-
-func (x *Index) decide(ctx context.Context, seq uint64, req DecisionRequest) (*Decision, error) {
+func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest) (out *Decision, err error) {
 	if req.By == "" {
 		return nil, fmt.Errorf("by: is missing: a decision has a name: %w", ErrQuery)
 	}
-	req.At = cmp.Or(req.At, time.Now())
-	x.write.Lock()
-	defer x.write.Unlock()
-	var out *Decision
-	err := x.apply(ctx, x.orApplied(seq), func(b *batch) {
+	err = x.apply(ctx, seq, func(b *batch) {
 		d := &decision{batch: b, req: req, note: req.By}
 		if req.Reason != "" {
 			d.note += verdict.NoteSeparator(x.cfg.Language) + req.Reason
@@ -38,7 +26,7 @@ func (x *Index) decide(ctx context.Context, seq uint64, req DecisionRequest) (*D
 		out = d.log()
 	})
 	if err != nil {
-		return nil, fmt.Errorf("index: %s: %w", req.Kind, err)
+		return nil, err
 	}
 	for _, e := range out.Events {
 		x.metrics.observe([]Outcome{{Changed: true, Event: e}})

@@ -12,26 +12,13 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// Edit is what people change, in the order of the messages of ITEMS: one of its fields.
+// Edit is what people change, in the order of the messages of ITEMS: one of its fields. What has no time is of the
+// time of its message.
 type Edit struct {
 	Decision *DecisionRequest `json:"decision,omitempty"`
 	Review   *Review          `json:"review,omitempty"`
 	Source   *SourcePolicy    `json:"source,omitempty"`
 	Passage  *SourcePassage   `json:"passage,omitempty"`
-}
-
-// Date gives an edit a time, unless it has one.
-func (e *Edit) Date(at time.Time) {
-	switch {
-	case e.Decision != nil:
-		e.Decision.At = cmp.Or(e.Decision.At, at)
-	case e.Review != nil:
-		e.Review.At = cmp.Or(e.Review.At, at)
-	case e.Source != nil:
-		e.Source.At = cmp.Or(e.Source.At, at)
-	case e.Passage != nil:
-		e.Passage.At = cmp.Or(e.Passage.At, &at)
-	}
 }
 
 // Passage is what recurs in texts of a source.
@@ -46,38 +33,83 @@ type SourcePassage struct {
 // Edit applies what a message holds, once however often it is delivered. refused says why it changed nothing, as
 // Decide, Confirm, SetSourcePolicy and DecideBoilerplate would; the decision is nil but for a DecisionRequest. After an
 // err nothing was applied, and the caller may repeat the call.
-func (x *Index) Edit(ctx context.Context, seq uint64, e *Edit) (d *Decision, refused, err error) {
-	if applied, _ := x.Applied(); seq <= applied {
-		return nil, nil, nil
-	}
-	switch {
-	case e.Decision != nil:
-		d, err = x.decide(ctx, seq, *e.Decision)
-	case e.Review != nil:
-		err = x.confirm(ctx, seq, *e.Review)
-	case e.Passage != nil:
-		err = x.decideBoilerplate(ctx, seq, e.Passage.Source, e.Passage.Passage)
-	case e.Source != nil:
-		err = x.setSourcePolicy(ctx, seq, *e.Source)
-	}
-	conflict := new(ConflictError)
-	if refused = err; err != nil && !errors.Is(err, ErrQuery) && !errors.Is(err, ErrNotFound) &&
-		!errors.As(err, &conflict) {
-		return nil, nil, err
-	}
-	if applied, _ := x.Applied(); applied >= seq {
-		return d, refused, nil
-	}
+func (x *Index) Edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d *Decision, refused, err error) {
 	x.write.Lock()
 	defer x.write.Unlock()
-	return d, refused, x.apply(ctx, seq, func(*batch) {})
+	if seq <= x.applied {
+		return nil, nil, nil
+	}
+	d, refused = x.edit(ctx, seq, at, e)
+	conflict := new(ConflictError)
+	if refused != nil && !errors.Is(refused, ErrQuery) && !errors.Is(refused, ErrNotFound) &&
+		!errors.As(refused, &conflict) {
+		return nil, nil, refused
+	}
+	if x.applied < seq {
+		err = x.apply(ctx, seq, func(*batch) {})
+	}
+	return d, refused, err
+}
+
+// Decide applies an editor's decision, as one durable transaction, and logs
+// it. The errors wrap ErrQuery (a field is wrong), ErrNotFound, or are a
+// *ConflictError.
+func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, error) {
+	return x.editNow(ctx, &Edit{Decision: &req})
 }
 
 // Confirm records the review of a rejection. It changes no verdict: a decision
 // releases an item that was rejected by mistake.
-func (x *Index) Confirm(ctx context.Context, r Review) error { return x.confirm(ctx, 0, r) }
+func (x *Index) Confirm(ctx context.Context, r Review) error {
+	_, err := x.editNow(ctx, &Edit{Review: &r})
+	return err
+}
 
-func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
+// SetSourcePolicy gives a source a policy, for all messages that are applied from now on. An empty strictness
+// keeps that of the source. Setting the policy that the source already has changes nothing.
+func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
+	_, err := x.editNow(ctx, &Edit{Source: &p})
+	return err
+}
+
+// DecideBoilerplate puts a passage of a source in or takes it out, for all articles that are judged from now on.
+func (x *Index) DecideBoilerplate(ctx context.Context, source string, p Passage) error {
+	_, err := x.editNow(ctx, &Edit{Passage: &SourcePassage{source, p}})
+	return err
+}
+
+// editNow applies an edit that is none of ITEMS.
+func (x *Index) editNow(ctx context.Context, e *Edit) (*Decision, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	return x.edit(ctx, x.applied, time.Now(), e)
+}
+
+// edit applies an edit. Guarded by Index.write.
+func (x *catalogue) edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d *Decision, err error) {
+	switch {
+	case e.Decision != nil:
+		req := *e.Decision
+		req.At = cmp.Or(req.At, at)
+		d, err = x.decide(ctx, seq, req)
+		return d, wrap.Err(err, "index: %s", req.Kind)
+	case e.Review != nil:
+		r := *e.Review
+		r.At = cmp.Or(r.At, at)
+		return nil, wrap.Err(x.confirm(ctx, seq, r), "index: review of %q", r.Item)
+	case e.Source != nil:
+		p := *e.Source
+		p.At = cmp.Or(p.At, at)
+		return nil, wrap.Err(x.setSourcePolicy(ctx, seq, p), "index: policy of source %q", p.Source)
+	case e.Passage != nil:
+		p := *e.Passage
+		p.At = cmp.Or(p.At, &at)
+		return nil, wrap.Err(x.decideBoilerplate(ctx, seq, p), "index: boilerplate of source %q", p.Source)
+	}
+	return nil, nil
+}
+
+func (x *catalogue) confirm(ctx context.Context, seq uint64, r Review) error {
 	switch {
 	case r.Finding != FoundRight && r.Finding != FoundWrong && r.Finding != FoundUnsure && r.Finding != FoundUndone:
 		return fmt.Errorf("finding %q: want right, wrong, unsure or undone: %w", r.Finding, ErrQuery)
@@ -86,10 +118,7 @@ func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
 	case r.By == "":
 		return fmt.Errorf("by: is missing: %w", ErrQuery)
 	}
-	r.At = cmp.Or(r.At, time.Now())
-	x.write.Lock()
-	defer x.write.Unlock()
-	err := x.apply(ctx, x.orApplied(seq), func(b *batch) {
+	return x.apply(ctx, seq, func(b *batch) {
 		v := b.find(r.Item)
 		if v == nil {
 			must.Do(ErrNotFound)
@@ -98,5 +127,32 @@ func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
 		b.exec(`INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
 			[]any{millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason}, "review")
 	})
-	return wrap.Err(err, "index: review of %q", r.Item)
+}
+
+func (x *catalogue) setSourcePolicy(ctx context.Context, seq uint64, p SourcePolicy) error {
+	now := cmp.Or(x.policies.InForce()[p.Source], SourceNormal)
+	if _, strictness := sources.Parts(now); p.Strictness == "" {
+		p.Strictness = strictness
+	} else if p.Strictness == StrictnessOfService {
+		p.Strictness = ""
+	}
+	if err := p.Validate(); err != nil || p.Stored() == now {
+		return err
+	}
+	err := x.apply(ctx, seq, func(b *batch) { must.Do(sources.Insert(b.ctx, x.w, p, x.applied)) })
+	if err == nil {
+		x.policies.Use(p)
+	}
+	return err
+}
+
+func (x *catalogue) decideBoilerplate(ctx context.Context, seq uint64, p SourcePassage) error {
+	s, err := x.boilerplate.Of(p.Source).Decide(p.Source, p.Passage, x.cfg.Normal)
+	if err == nil {
+		err = x.apply(ctx, seq, func(b *batch) { b.learned[p.Source] = s })
+	}
+	if err == nil {
+		x.boilerplate.Set(p.Source, s)
+	}
+	return err
 }

@@ -73,7 +73,9 @@ func (b *batch) nothingNew(prev *version, a *Article, seq uint64) bool {
 		// Only a higher revision brings a withdrawn item back.
 		return a.Revision <= known
 	}
-	same := a.Title == prev.title && (a.Blank && prev.form.Exact == nil || bytes.Equal(a.Exact[:], prev.form.Exact))
+	var exact []byte
+	must.Do(b.query(`SELECT exact FROM `+b.x.judging.Compared+` WHERE ordinal = ?`, prev.ordinal).Scan(&exact))
+	same := a.Title == prev.title && (a.Blank && exact == nil || bytes.Equal(a.Exact[:], exact))
 	if same && a.Revision > known {
 		s := prev.state
 		s.revision, s.seq = a.Revision, seq

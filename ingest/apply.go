@@ -114,7 +114,7 @@ func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
 	j := batch[0]
 	var r editResult
 	err := s.patiently(ctx, batch, func() (err error) {
-		r.decision, r.refused, err = s.cfg.Index.Edit(ctx, j.mutation.Seq, j.edit)
+		r.decision, r.refused, err = s.cfg.Index.Edit(ctx, j.mutation.Seq, j.mutation.At, j.edit)
 		return err
 	})
 	if err != nil {

@@ -27,10 +27,9 @@ type editResult struct {
 	refused  error
 }
 
-// Edit has what people decided applied in the order of ITEMS; see index.Index.Edit. One without a time is of now.
+// Edit has what people decided applied in the order of ITEMS; see index.Index.Edit.
 // When ctx ends after the bus has stored it, the error wraps ErrPending.
 func (s *Service) Edit(ctx context.Context, e index.Edit) (*index.Decision, error) {
-	e.Date(time.Now())
 	payload, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("ingest: edit: %w", err)

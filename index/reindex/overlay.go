@@ -85,17 +85,3 @@ type Form struct {
 	Fingerprint int64
 	Sketch      []byte
 }
-
-// FormOf is the form of a version: its row in the overlay, or its own.
-func (o *Overlay) FormOf(ctx context.Context, db sqlite.RowQuerier, ordinal uint32, own Form) (Form, error) {
-	if o.Recipe == 0 || ordinal > o.Through {
-		return own, nil
-	}
-	var f Form
-	err := db.QueryRowContext(ctx, `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`, o.Place(ordinal)).
-		Scan(&f.Exact, &f.Fingerprint, &f.Sketch)
-	if errors.Is(err, sql.ErrNoRows) {
-		return own, nil
-	}
-	return f, wrap.Err(err, "form of ordinal %d", ordinal)
-}
