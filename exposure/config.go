@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/importer"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/internal/steady"
 )
@@ -31,7 +31,7 @@ type Config struct {
 
 	Shared *Shared // states are in a Redis instead of the file; may be nil. The store closes it
 
-	Old *importer.Old // a store that is asked as well, for users of the default history; may be nil
+	Old *redis.Old // a store that is asked as well, for users of the default history; may be nil
 
 	Stories *Stories // for requests with the scope story; may be nil
 

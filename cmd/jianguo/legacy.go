@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"jianguo/exposure"
-	"jianguo/exposure/importer"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/trace"
 )
 
 // open connects to the store that the platform had before; nil: there is none.
-func (f *legacyFlags) open(co *streams) (*importer.Old, error) {
+func (f *legacyFlags) open(co *streams) (*redis.Old, error) {
 	if f.LegacyRedis == "" {
 		if f.Shadow || f.LegacyAll {
 			return nil, errors.New("--shadow, --legacy-all: name the old store by --legacy-redis")
 		}
 		return nil, nil
 	}
-	old, err := importer.OpenOld(co.ctx, f.LegacyRedis, f.LegacyKey, co.log)
+	old, err := redis.OpenOld(co.ctx, f.LegacyRedis, f.LegacyKey, co.log)
 	if err == nil {
 		old.Timeout, old.Shadow = f.LegacyTimeout, f.Shadow
 	}
@@ -37,7 +37,7 @@ func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Loc
 		if info.Imported {
 			return nil
 		}
-		for _, r := range importer.Plan(&policy, history, info, time.Now().In(zone)) {
+		for _, r := range redis.Plan(&policy, history, info, time.Now().In(zone)) {
 			ev := exposure.Event{Kind: exposure.Seen, User: user, Items: r.Items, At: r.At}
 			if err := store.Expose(ctx, ev); err != nil {
 				return err

@@ -19,7 +19,7 @@ import (
 	"jianguo/compare/reason"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/importer"
+	"jianguo/exposure/redis"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -54,7 +54,7 @@ type service struct {
 
 	reports   *eventlog.NATS // the log of exposures
 	exposure  *exposure.Store
-	old       *importer.Old // nil: there is none
+	old       *redis.Old // nil: there is none
 	stories   *exposure.Stories
 	histories exposure.Config // of users, without the rest
 	kept      datadir.Kept    // none until all files are open

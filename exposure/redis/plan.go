@@ -1,6 +1,7 @@
-package importer
+package redis
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -37,10 +38,13 @@ func Plan(p *state.Policy, exposures []trace.Exposure, info trace.History, now t
 	}
 	// The keys of the tail have months of their own, which nobody tells: they count in each.
 	free := p.Remembered() - spare - info.Tail
-	newest := now
-	if times := timesOf(exposures); len(times) > 0 {
-		newest = slices.MaxFunc(times, time.Time.Compare)
+	var newest time.Time
+	for _, e := range exposures {
+		if e.At.After(newest) {
+			newest = e.At
+		}
 	}
+	newest = cmp.Or(newest, now)
 	var kept []trace.Exposure
 	listed := map[string]bool{}
 	for _, e := range exposures {
@@ -50,9 +54,7 @@ func Plan(p *state.Policy, exposures []trace.Exposure, info trace.History, now t
 		listed[e.ID] = true
 		at, month := newest, ""
 		if p.Kind == state.Calendar {
-			if at = e.At; at.IsZero() {
-				at = now
-			}
+			at = cmp.Or(e.At, now)
 			month = at.In(now.Location()).Format("2006-01")
 		}
 		if !at.Before(p.Oldest(now)) && used[month] < free {
@@ -61,16 +63,6 @@ func Plan(p *state.Policy, exposures []trace.Exposure, info trace.History, now t
 		}
 	}
 	return group(kept)
-}
-
-// timesOf lists the times that are known.
-func timesOf(exposures []trace.Exposure) (times []time.Time) {
-	for _, e := range exposures {
-		if !e.At.IsZero() {
-			times = append(times, e.At)
-		}
-	}
-	return times
 }
 
 // group makes reports of exposures.

@@ -1,4 +1,4 @@
-package importer_test
+package redis_test
 
 import (
 	"context"
@@ -15,9 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure"
-	"jianguo/exposure/importer"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
+	_ "jianguo/internal/testbed"
 )
 
 var shanghai = time.FixedZone("CST", 8*3600)
@@ -47,7 +48,7 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 			time.Sleep(100 * time.Microsecond)
 		}
 		var shown []string
-		see := func(r importer.Report) {
+		see := func(r redis.Report) {
 			ev := exposure.Event{Kind: state.Seen, User: "u", Items: r.Items, At: r.At}
 			if err := store.Expose(context.Background(), ev); err != nil {
 				t.Fatal(err)
@@ -56,7 +57,7 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 		}
 		live := rapid.IntRange(0, 120).Draw(t, "live")
 		for i := range live {
-			see(importer.Report{Items: []string{fmt.Sprint("live-", i)}})
+			see(redis.Report{Items: []string{fmt.Sprint("live-", i)}})
 		}
 		held := rapid.IntRange(1, 900).Draw(t, "held")
 		step := rapid.SampledFrom([]time.Duration{0, time.Minute, 3 * time.Hour}).Draw(t, "step")
@@ -69,7 +70,7 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports := importer.Plan(&policy, old, info, now)
+		reports := redis.Plan(&policy, old, info, now)
 		sent, at := 0, time.Time{}
 		for _, r := range reports {
 			if r.At.Before(at) {
@@ -116,7 +117,7 @@ func TestPlanForgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports := importer.Plan(&p, list, trace.History{}, now)
+		reports := redis.Plan(&p, list, trace.History{}, now)
 		var got []string
 		for _, r := range reports {
 			got = append(got, r.Items...)
@@ -126,7 +127,7 @@ func TestPlanForgets(t *testing.T) {
 		}
 	}
 	p, _ := state.ParsePolicy("rotate")
-	if reports := importer.Plan(&p, []trace.Exposure{ago(6, "x")}, trace.History{}, now); reports != nil {
+	if reports := redis.Plan(&p, []trace.Exposure{ago(6, "x")}, trace.History{}, now); reports != nil {
 		t.Errorf("a user who was away for six days: %v", reports)
 	}
 }

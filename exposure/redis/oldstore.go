@@ -1,4 +1,4 @@
-package importer
+package redis
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/redis/rueidis"
 	"golang.org/x/sync/errgroup"
 
-	"jianguo/exposure/redis"
 	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 	"jianguo/internal/wait"
@@ -113,7 +112,7 @@ func (o *Old) importAll(ctx context.Context) (users int, err error) {
 	before, after, _ := strings.Cut(o.key, userField)
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(importers)
-	err = redis.Scan(ctx, *client, redis.Pattern(before)+"*"+redis.Pattern(after), func(keys []string) error {
+	err = Scan(ctx, *client, Pattern(before)+"*"+Pattern(after), func(keys []string) error {
 		for _, key := range keys {
 			user := strings.TrimSuffix(strings.TrimPrefix(key, before), after)
 			work.Go(func() error {

@@ -1,3 +1,0 @@
-package importer_test
-
-import _ "jianguo/internal/testbed"
