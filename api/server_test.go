@@ -356,7 +356,7 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 	var i micro.Info
-	if err := json.Unmarshal(info.Data, &i); err != nil || i.Version != "0.0.0+test" || len(i.Endpoints) != 1 || i.Endpoints[0].Subject != "items.check" {
+	if err := json.Unmarshal(info.Data, &i); err != nil || i.Version != "0.0.0" || len(i.Endpoints) != 1 || i.Endpoints[0].Subject != "items.check" {
 		t.Errorf("info: %s %v", info.Data, err)
 	}
 	var wg sync.WaitGroup
@@ -378,8 +378,7 @@ func TestService(t *testing.T) {
 
 func TestSemanticVersion(t *testing.T) {
 	t.Parallel()
-	for given, want := range map[string]string{"": "0.0.0", "1.2.3": "1.2.3", "v1.2.3": "1.2.3", "v0.1.0-4-gabc": "0.1.0-4-gabc", "abc1234": "0.0.0+abc1234",
-		"dev (dirty)": "0.0.0+dev-dirty", "1.2": "0.0.0+1-2", "é": "0.0.0"} {
+	for given, want := range map[string]string{"": "0.0.0", "1.2.3": "1.2.3", "v1.2.3": "1.2.3", "v0.1.0-4-gabc": "0.1.0-4-gabc", "abc1234": "0.0.0", "1.2": "0.0.0"} {
 		if got := semanticVersion(given); got != want {
 			t.Errorf("%q: %q, want %q", given, got, want)
 		}

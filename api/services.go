@@ -126,19 +126,13 @@ func handleMessage(ctx context.Context, e endpoint, data []byte, header nats.Hea
 	return must.Try(func() []byte { return e.handle(ctx, data, header) })
 }
 
-var (
-	semantic     = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)$`)
-	notInVersion = regexp.MustCompile(`[^0-9A-Za-z-]+`)
-)
+var semantic = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)$`)
 
-// semanticVersion returns a version in the form that the bus requires. A version of
-// another form becomes build metadata.
+// semanticVersion returns a version in the form that the bus requires; a version of another
+// form is 0.0.0.
 func semanticVersion(version string) string {
 	if m := semantic.FindStringSubmatch(version); m != nil {
 		return m[1]
-	}
-	if build := strings.Trim(notInVersion.ReplaceAllString(version, "-"), "-"); build != "" {
-		return "0.0.0+" + build
 	}
 	return "0.0.0"
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,12 +22,11 @@ type searchView struct {
 	Found []index.Brief
 	Same  bool // Found have the text that was pasted
 	Of    map[uint32]*index.Brief
-	More  int // how many to ask for next; 0: that is all
+	More  bool // than are listed
 }
 
-// foundStep is how many items a page of a search has more than the one before; foundMost is
-// the most.
-const foundStep, foundMost = 50, 500
+// foundMost is how many items a search lists at most, the newest.
+const foundMost = 100
 
 // shortest is from how many characters on an input may be a whole text.
 const shortest = 20
@@ -102,9 +100,8 @@ func (c *Console) lookFor(ctx context.Context, p *page, text string) string {
 	case address:
 		found = must.Get(c.cfg.Browse.Search(ctx, []string{browse.URLWord(trimmed)}, 50))
 	default:
-		most := max(foundStep, int(p.number("most")))
-		if found = must.Get(c.find(ctx, trimmed, min(most, foundMost)+1)); len(found) > most {
-			found, v.More = found[:most], most+foundStep
+		if found = must.Get(c.find(ctx, trimmed, foundMost+1)); len(found) > foundMost {
+			found, v.More = found[:foundMost], true
 		}
 	}
 	briefs := must.Get(c.cfg.Index.Briefs(ctx, found))
@@ -159,20 +156,8 @@ func Finder(b *browse.Model, s *segment.Segmenter) func(
 // wordsSearched bounds the words of a pasted text that are looked up.
 const wordsSearched = 64
 
-// find looks up words. If too few articles have them, those whose headline has
-// the same characters follow.
+// find looks up words.
 func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {
-	words, pairs := c.words.query(text)
-	words = words[:min(len(words), wordsSearched)]
-	found, err := c.cfg.Browse.Search(ctx, words, limit)
-	if err != nil || len(found) >= limit || len(pairs) == 0 || len(text) > searched {
-		return found, err
-	}
-	more, err := c.cfg.Browse.Search(ctx, pairs, limit)
-	for _, o := range more {
-		if len(found) < limit && !slices.Contains(found, o) {
-			found = append(found, o)
-		}
-	}
-	return found, err
+	words := c.words.words(nil, text, false)
+	return c.cfg.Browse.Search(ctx, words[:min(len(words), wordsSearched)], limit)
 }

@@ -29,12 +29,11 @@ func (c *cutter) compare(a, b string) *diff.Result {
 }
 
 // IndexWords returns a function for browse.Config.Words: the words of an article's
-// headline and text, and all pairs of characters of the headline.
+// headline and text.
 func IndexWords(s *segment.Segmenter) func(title, body string) []string {
 	c := newCutter(s)
 	return func(title, body string) []string {
-		words := c.words(nil, title, true, true)
-		return c.words(words, body, true, title == "")
+		return c.words(c.words(nil, title, true), body, true)
 	}
 }
 
@@ -44,9 +43,8 @@ const particles = "的了在是和与及或把被对从向到着过就也都而�
 // words appends the words of a text. Of words of one Han character, two that are
 // adjacent make one word: names that the dictionary does not have look so. With
 // inner, the pairs of characters in longer words are added (an article about
-// 气象台 is found by 气象); with pairs, all pairs of characters of the text, marked
-// as pairs.
-func (c *cutter) words(dst []string, text string, inner, pairs bool) []string {
+// 气象台 is found by 气象).
+func (c *cutter) words(dst []string, text string, inner bool) []string {
 	t := c.texts.Get().(*segment.Text)
 	defer c.texts.Put(t)
 	c.segmenter.Analyze(t, "", text)
@@ -75,9 +73,6 @@ func (c *cutter) words(dst []string, text string, inner, pairs bool) []string {
 		}
 		return true
 	})
-	if pairs {
-		dst = appendPairs(dst, t.Body)
-	}
 	return dst
 }
 
@@ -98,32 +93,9 @@ func appendInner(dst []string, word string) []string {
 	return dst
 }
 
-const pairMark = "\x02"
-
-func appendPairs(dst []string, form string) []string {
-	var before rune
-	for _, r := range form {
-		if before != 0 && unicode.Is(unicode.Han, r) && unicode.Is(unicode.Han, before) {
-			dst = append(dst, pairMark+string(before)+string(r))
-		}
-		before = r
-	}
-	return dst
-}
-
 func han(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
 	return unicode.Is(unicode.Han, r)
 }
 
 func single(w string) bool { return han(w) && utf8.RuneCountInString(w) == 1 }
-
-// query returns the words to search for, and the pairs of characters to search
-// for if too few articles have the words.
-func (c *cutter) query(text string) (words, pairs []string) {
-	t := c.texts.Get().(*segment.Text)
-	c.segmenter.Analyze(t, "", text)
-	pairs = appendPairs(nil, t.Body)
-	c.texts.Put(t)
-	return c.words(nil, text, false, false), pairs
-}

@@ -19,8 +19,6 @@ type seen struct {
 	rule                     verdict.Rule
 	source                   int64
 	published, arrived       int64
-	distance                 sql.NullInt64
-	resemblance              sql.NullFloat64
 	evidence                 sql.NullString
 	id                       string
 	ofSource                 int64
@@ -31,7 +29,7 @@ type seen struct {
 
 const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0),
 	e.verdict, e.previous, e.cause, e.rule, coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at,
-	i.distance, i.resemblance, i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0),
+	i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0),
 	coalesce(o.arrived_at, 0), coalesce(o.cluster, 0), coalesce(o.series, 0)
 	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
 	WHERE e.number > ? ORDER BY e.number LIMIT ?`
@@ -39,7 +37,7 @@ const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.c
 func scanSeen(r *sql.Rows, s *seen) error {
 	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series,
 		&s.verdict, &s.previous, &s.cause, &s.rule, &s.source, &s.published, &s.arrived,
-		&s.distance, &s.resemblance, &s.evidence, &s.id, &s.ofSource, &s.ofPublished,
+		&s.evidence, &s.id, &s.ofSource, &s.ofPublished,
 		&s.ofArrived, &s.wasOfCluster, &s.ofSeries)
 }
 
