@@ -47,7 +47,7 @@ func TestComplaint(t *testing.T) {
 	b.signIn("lin-secret-token-1", "/")
 	b.enter("#q", "kiln-reword\r")
 	b.seen(".verdict", "同文")
-	b.until(`document.querySelector(".heads .a a").innerText === ` + strconv.Quote(titleOf(t, r, "kiln")))
+	b.until(`document.querySelector(".verdict a").innerText === ` + strconv.Quote(titleOf(t, r, "kiln")))
 	b.to("/console/item?id=kiln-reword&lang=en")
 	b.seen(".verdict", "same text")
 	b.to("/console/item?id=kiln-reword&lang=zh")

@@ -22,8 +22,6 @@ var names = map[any][2]string{
 	index.CauseWithdrawal: {"来源撤回", "withdrawal"},
 	index.CausePromotion:  {"递补首发", "promotion"}, index.CauseEditor: {"编辑", "editor"},
 
-	"overlap": {"各有内容", "each has its own"}, "extends": {"另有新内容", "adds to it"}, "in-doubt": {"存疑", "in doubt"},
-
 	index.Release: {"放行", "release"}, index.Reject: {"判为重复", "reject"}, index.Block: {"封禁", "block"},
 	index.Merge:  {"合并", "merge"},
 	index.Exempt: {"免比对", "exempt"}, index.Aside: {"搁置", "set aside"},

@@ -7,10 +7,10 @@ import (
 	"jianguo/index"
 )
 
-// sentence is the reason of a verdict, with the other article's headline.
+// sentence is the reason of a verdict.
 type sentence struct {
-	Before, After string
-	Of            *index.Brief // nil: it speaks of none
+	Text string
+	Of   *index.Brief // the other article; nil: it speaks of none
 }
 
 // Line is a headline on one line, without invisible characters and without the word that
@@ -41,45 +41,30 @@ func (p *page) Cited(b *index.Brief) string {
 	return cmp.Or(strings.TrimRight(p.Line(b.Title), "。."), b.ID)
 }
 
-// articleSlot is a placeholder for the other article in a sentence.
-const articleSlot = "\x00"
-
-func (p *page) sentence(text string, of *index.Brief, note string) sentence {
-	if note != "" {
-		text += p.T("：", ": ") + note
-	}
+func (p *page) sentence(text string, of *index.Brief) sentence {
 	if text != "" && !strings.HasSuffix(text, "。") && !strings.HasSuffix(text, ".") {
 		text += p.T("。", ".")
 	}
 	// The badge next to the sentence says this already.
-	text = strings.TrimPrefix(text, p.T("存疑：", "in doubt: "))
-	before, after, found := strings.Cut(text, articleSlot)
-	if !found {
-		of = nil
-	}
-	if p.Language == index.Chinese {
-		// The quotation marks of the title replace the spaces around an id.
-		before, after = strings.TrimSuffix(before, " "), strings.TrimPrefix(after, " ")
-	}
-	return sentence{Before: before, After: after, Of: of}
+	return sentence{strings.TrimPrefix(text, p.T("存疑：", "in doubt: ")), of}
 }
 
 // Why is the reason of an event in one sentence.
 func (p *page) Why(e index.Event) sentence {
-	note := p.c.cfg.Index.Note(&e)
+	note, colon := p.c.cfg.Index.Note(&e), p.T("：", ": ")
 	separator := map[bool]string{true: ": ", false: "："}[p.c.cfg.Index.Language() == index.English]
 	if by, reason, hasReason := strings.Cut(note, separator); e.Cause == index.CauseEditor && by != "" {
 		by += p.T(" ", ": ") + p.T(editorDid[e.Verdict][0], editorDid[e.Verdict][1])
-		if !hasReason {
-			return p.sentence(by, nil, "")
+		if hasReason {
+			by += colon + reason
 		}
-		return p.sentence(by, nil, reason)
+		return p.sentence(by, nil)
 	}
-	of := p.Brief(e.Of)
-	if of != nil {
-		e.Of = articleSlot
+	text := index.Why(&e, p.Language)
+	if note != "" {
+		text += colon + note
 	}
-	return p.sentence(index.Why(&e, p.Language), of, note)
+	return p.sentence(text, p.Brief(e.Of))
 }
 
 // editorDid is what an editor did to an item that has a verdict since.
@@ -102,15 +87,11 @@ func (p *page) WhyNow(it *index.Item) sentence {
 
 // BriefWhy is the reason of a listed item's verdict in one sentence.
 func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
-	name := ""
+	id := ""
 	if of != nil {
-		name = articleSlot
+		id = of.ID
 	}
-	if b.Rule == index.ByExact && of != nil {
-		return p.sentence(p.T("同文：与 "+articleSlot+" 或它的一份副本仅格式不同",
-			"the same text as "+articleSlot+" or a copy of it, but for the form"), of, "")
-	}
-	return p.sentence(b.Why(name, p.Language), of, "")
+	return p.sentence(b.Why(id, p.Language), of)
 }
 
 // Brief is the article of an id; nil: there is none. A page without a headline is better than
