@@ -30,7 +30,7 @@ const ndjsonType = "application/x-ndjson"
 
 // getVerdicts is the event log again, from the catalogue: a JSON array, or one
 // event a line.
-func (s lists) getVerdicts(c echo.Context) any {
+func (s *Server) getVerdicts(c echo.Context) any {
 	after, limit := queryInt[uint64](c, "after", 0, 0, math.MaxInt64), queryInt(c, "limit", 100, 1, maxEvents)
 	ctx := c.Request().Context()
 	must.Do(s.awaitEvent(ctx, after, queryWait(c)))
@@ -53,7 +53,7 @@ const eventPoll = 50 * time.Millisecond
 
 // awaitEvent returns when there is an event after the given one, when the wait
 // is over, or when the server is about to end.
-func (s lists) awaitEvent(ctx context.Context, after uint64, wait time.Duration) error {
+func (s *Server) awaitEvent(ctx context.Context, after uint64, wait time.Duration) error {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	tick := time.NewTicker(eventPoll)
@@ -98,7 +98,7 @@ type clusterPage struct {
 }
 
 // getClusters lists clusters of two or more, without their members.
-func (s lists) getClusters(c echo.Context) any {
+func (s *Server) getClusters(c echo.Context) any {
 	ctx, q := c.Request().Context(), clusterQuery(c)
 	if words := strings.TrimSpace(c.QueryParam("search")); words != "" {
 		if len(words) > maxSearch {
@@ -145,7 +145,7 @@ func refuseCursor(err error, cursor string) {
 }
 
 // getCluster is a cluster with a page of its members.
-func (s lists) getCluster(c echo.Context) any {
+func (s *Server) getCluster(c echo.Context) any {
 	id, limit, after := clusterID(c), queryInt(c, "limit", maxClusters, 1, maxMembers),
 		queryInt[uint32](c, "cursor", 0, 0, math.MaxUint32)
 	view, err := s.cfg.Browse.Story(c.Request().Context(), id, after, limit)
@@ -164,7 +164,7 @@ func (s lists) getCluster(c echo.Context) any {
 }
 
 // getSuspects lists what waits for a decision.
-func (s lists) getSuspects(c echo.Context) any {
+func (s *Server) getSuspects(c echo.Context) any {
 	ctx, sort := c.Request().Context(), c.QueryParam("sort")
 	q := browse.SuspectQuery{Source: c.QueryParam("source"), New: sort == "new", Cursor: c.QueryParam("cursor"),
 		Limit: queryInt(c, "limit", 40, 1, maxClusters)}
@@ -196,12 +196,12 @@ func (s lists) getSuspects(c echo.Context) any {
 }
 
 // getBoilerplate lists the passages of a source that carry no weight.
-func (s lists) getBoilerplate(c echo.Context) any {
+func (s *Server) getBoilerplate(c echo.Context) any {
 	return map[string]any{"passages": s.cfg.Index.Boilerplate(sourceName(c))}
 }
 
 // postBoilerplate applies an editor's decision about a passage of a source.
-func (s lists) postBoilerplate(c echo.Context) any {
+func (s *Server) postBoilerplate(c echo.Context) any {
 	source, ctx := sourceName(c), c.Request().Context()
 	var b struct{ Text, State, By, Reason string }
 	if err := json.Unmarshal(must.Get(readBody(c)), &b); err != nil {

@@ -96,9 +96,3 @@ type endpoint struct {
 	// Package must ends it.
 	handle func(ctx context.Context, data []byte, header nats.Header) []byte
 }
-
-// lists serve what the catalogue holds.
-type lists struct {
-	cfg      *Config
-	draining <-chan struct{}
-}

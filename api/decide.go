@@ -40,7 +40,7 @@ type decisionBody struct {
 }
 
 // postDecision applies an editor's decision about a cluster.
-func (s lists) postDecision(c echo.Context) any {
+func (s *Server) postDecision(c echo.Context) any {
 	cluster, ctx := clusterID(c), c.Request().Context()
 	req := decodeDecision(must.Get(readBody(c)))
 	req.By = decider(ctx, req.By)
@@ -156,7 +156,7 @@ func decisionProblem(err error) error {
 }
 
 // getDecisions lists what was decided about a cluster.
-func (s lists) getDecisions(c echo.Context) any {
+func (s *Server) getDecisions(c echo.Context) any {
 	cluster := clusterID(c)
 	return decisions(c, func(ctx context.Context, limit int) ([]index.Decision, error) {
 		return s.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: cluster, Limit: limit})
@@ -164,7 +164,7 @@ func (s lists) getDecisions(c echo.Context) any {
 }
 
 // getExemptions lists what nothing is matched against, and what was set aside.
-func (s lists) getExemptions(c echo.Context) any { return decisions(c, s.cfg.Index.Exemptions) }
+func (s *Server) getExemptions(c echo.Context) any { return decisions(c, s.cfg.Index.Exemptions) }
 
 // decisions answers with a list of decisions, the last one first.
 func decisions(c echo.Context, list func(ctx context.Context, limit int) ([]index.Decision, error)) any {

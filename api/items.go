@@ -11,7 +11,6 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"github.com/nats-io/nats.go"
 
 	"jianguo/bus"
 	"jianguo/index"
@@ -89,22 +88,12 @@ func (s *Server) busReady() error {
 	return nil
 }
 
-// checkItem is the verdict an item would get.
-func (s *Server) checkItem(c echo.Context) any {
-	return s.check(c.Request().Context(), must.Get(readBody(c)))
-}
-
-// check serves POST /items/check and items.check.
+// check is the verdict an item would get: POST /items/check and items.check.
 func (s *Server) check(ctx context.Context, body []byte) index.Event {
 	it := must.Get(ingest.DecodeDocument(body))
 	e, err := s.cfg.Ingest.Check(ctx, it)
 	must.Dof(err, "api: check of %q", it.ID)
 	return e
-}
-
-// checkMessage serves items.check.
-func (s *Server) checkMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
-	return must.Get(json.Marshal(s.check(ctx, data)))
 }
 
 func (s *Server) getItem(c echo.Context) any {

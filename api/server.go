@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +15,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jianguo/bus"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 )
 
 // New makes a Server. It does nothing on the bus until Serve.
@@ -64,23 +67,24 @@ func New(cfg Config) (*Server, error) {
 // theirs in exposure.go.
 func (s *Server) routes() {
 	s.hotList = &hotList{index: s.cfg.Index, browse: s.cfg.Browse}
-	lists := lists{&s.cfg, s.draining}
 	s.handle(s.waiting, http.MethodPost, "/items", platform, s.postItem)
-	s.handle(s.work, http.MethodPost, "/items/check", platform|editor, s.checkItem)
+	s.handle(s.work, http.MethodPost, "/items/check", platform|editor, func(c echo.Context) any {
+		return s.check(c.Request().Context(), must.Get(readBody(c)))
+	})
 	s.handle(s.work, http.MethodGet, "/items", platform|editor, s.getItem)
 	s.handle(s.work, http.MethodGet, "/items/*", platform|editor, s.getItem)
 	s.handle(s.waiting, http.MethodDelete, "/items", platform, s.deleteItem)
 	s.handle(s.waiting, http.MethodDelete, "/items/*", platform, s.deleteItem)
-	s.register(http.MethodGet, "/verdicts", platform|editor, s.readers(lists.getVerdicts))
-	s.handle(s.work, http.MethodGet, "/clusters", editor, lists.getClusters)
-	s.handle(s.work, http.MethodGet, "/clusters/:id", editor, lists.getCluster)
-	s.handle(s.work, http.MethodGet, "/clusters/:id/decisions", editor, lists.getDecisions)
-	s.handle(s.work, http.MethodPost, "/clusters/:id/decisions", editor, lists.postDecision)
-	s.handle(s.work, http.MethodGet, "/sources/:name/boilerplate", editor, lists.getBoilerplate)
-	s.handle(s.work, http.MethodPost, "/sources/:name/boilerplate", editor, lists.postBoilerplate)
+	s.register(http.MethodGet, "/verdicts", platform|editor, s.readers(s.getVerdicts))
+	s.handle(s.work, http.MethodGet, "/clusters", editor, s.getClusters)
+	s.handle(s.work, http.MethodGet, "/clusters/:id", editor, s.getCluster)
+	s.handle(s.work, http.MethodGet, "/clusters/:id/decisions", editor, s.getDecisions)
+	s.handle(s.work, http.MethodPost, "/clusters/:id/decisions", editor, s.postDecision)
+	s.handle(s.work, http.MethodGet, "/sources/:name/boilerplate", editor, s.getBoilerplate)
+	s.handle(s.work, http.MethodPost, "/sources/:name/boilerplate", editor, s.postBoilerplate)
 	s.handle(s.work, http.MethodGet, "/hot", recall|editor, s.hotList.get)
-	s.handle(s.work, http.MethodGet, "/exemptions", editor, lists.getExemptions)
-	s.handle(s.work, http.MethodGet, "/suspects", editor, lists.getSuspects)
+	s.handle(s.work, http.MethodGet, "/exemptions", editor, s.getExemptions)
+	s.handle(s.work, http.MethodGet, "/suspects", editor, s.getSuspects)
 
 	s.echo.GET("/healthz", func(c echo.Context) error { // as long as the process answers at all
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok", "version": s.cfg.Version})
@@ -95,7 +99,9 @@ func (s *Server) routes() {
 	}
 
 	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored",
-		s.checkMessage})
+		func(ctx context.Context, data []byte, _ nats.Header) []byte {
+			return must.Get(json.Marshal(s.check(ctx, data)))
+		}})
 }
 
 // handle registers a route for some roles, and for operators. Those that spend their time waiting for the bus have a

@@ -3,10 +3,8 @@ package console
 import (
 	"embed"
 	"fmt"
-	"maps"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -23,31 +21,26 @@ type assets struct {
 }
 
 type asset struct {
-	kind string
-	data []byte
+	path, kind string
+	data       []byte
 }
 
 func loadAssets() (a assets, err error) {
+	const script = "text/javascript; charset=utf-8"
 	a.files = map[string]asset{}
 	h := xxh3.New()
-	for name, kind := range map[string]string{"console.css": "text/css; charset=utf-8",
-		"console.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
-		zipped: "text/javascript; charset=utf-8"} {
-		b, err := assetFiles.ReadFile("assets/" + name)
-		if err != nil {
+	for _, f := range []asset{{path: "console.css", kind: "text/css; charset=utf-8"},
+		{path: "console.js", kind: script}, {path: "icon.svg", kind: "image/svg+xml"},
+		{path: "vendor/htmx.min.js.gz", kind: script}} {
+		if f.data, err = assetFiles.ReadFile("assets/" + f.path); err != nil {
 			return a, err
 		}
-		a.files[strings.TrimSuffix(path.Base(name), ".gz")] = asset{kind, b}
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.files)) {
-		_, _ = h.Write(a.files[name].data) // does not fail
+		a.files[strings.TrimSuffix(path.Base(f.path), ".gz")] = f
+		_, _ = h.Write(f.data) // does not fail
 	}
 	a.hash = fmt.Sprintf("%016x", h.Sum64())
-	return a, err
+	return a, nil
 }
-
-// zipped is stored compressed.
-const zipped = "vendor/htmx.min.js.gz"
 
 func (a *assets) serve(e echo.Context) error {
 	f, ok := a.files[e.Param("name")]
@@ -57,7 +50,7 @@ func (a *assets) serve(e echo.Context) error {
 	h := e.Response().Header()
 	h.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
 	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
-	if strings.HasSuffix(zipped, e.Param("name")+".gz") {
+	if strings.HasSuffix(f.path, ".gz") {
 		h.Set(echo.HeaderContentEncoding, "gzip")
 	}
 	return e.Blob(http.StatusOK, f.kind, f.data)

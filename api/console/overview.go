@@ -11,7 +11,7 @@ import (
 
 type overviewView struct {
 	Items, Duplicates int64 // of today
-	Totals            browse.Totals
+	Waiting           int   // suspects
 	Chart             *chart
 	Stories           []browse.Story
 	Suspects          []browse.SuspectRow
@@ -23,7 +23,7 @@ type overviewView struct {
 const chartHours = 48
 
 func (c *Console) overview(ctx context.Context, p *page) string {
-	v := &overviewView{Totals: must.Get(c.cfg.Browse.Totals(ctx))}
+	v := &overviewView{Waiting: must.Get(c.cfg.Browse.Waiting(ctx))}
 	hours := must.Get(c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-chartHours*time.Hour)))
 	now := c.now()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, location)

@@ -37,7 +37,8 @@ func (v *suspectsView) Address(id, from string) string {
 }
 
 func (c *Console) suspects(ctx context.Context, p *page) string {
-	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.Given("source"), Sort: p.Given("sort"), From: p.e.QueryParam("from")}
+	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.Given("source"), Sort: p.Given("sort"),
+		From: p.e.QueryParam("from")}
 	_, v.Upto = c.cfg.Index.Applied()
 	q := browse.SuspectQuery{Source: v.Source, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
 	v.SuspectPage = must.Get(c.cfg.Browse.Suspects(ctx, q))

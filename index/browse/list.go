@@ -110,7 +110,8 @@ func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (
 			from = `NOT INDEXED`
 			where.and(`cluster IN (SELECT cluster FROM story_sources WHERE source = ?)`, source)
 		} else {
-			where.and(`EXISTS (SELECT 1 FROM story_sources f WHERE f.source = ? AND f.cluster = stories.cluster)`, source)
+			where.and(`EXISTS (SELECT 1 FROM story_sources f
+				WHERE f.source = ? AND f.cluster = stories.cluster)`, source)
 		}
 	}
 	bound := func(column, along string, least any, given bool) {

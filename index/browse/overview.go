@@ -10,7 +10,6 @@ import (
 	"jianguo/index"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/wrap"
 )
 
 // HourCount is what arrived within one hour.
@@ -35,16 +34,9 @@ const zone = 8 * 3600
 // dayOf is the number of the day of a time in milliseconds.
 func dayOf(ms int64) int64 { return (ms/1000 + zone) / 86400 }
 
-// Totals are the counts of what there is to see.
-type Totals struct {
-	Waiting int64 // suspects without a decision
-	Stories int64
-}
-
-// Totals counts.
-func (b *Model) Totals(ctx context.Context) (t Totals, err error) {
-	err = b.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM queue), (SELECT count(*) FROM stories)`).Scan(&t.Waiting, &t.Stories)
-	return t, wrap.Err(err, "browse: totals")
+// Waiting is how many suspects wait for a decision.
+func (b *Model) Waiting(ctx context.Context) (int, error) {
+	return must.Try(func() int { return count(ctx, b.reader, "queue", `SELECT count(*) FROM queue`) })
 }
 
 // SourceCount is what a source delivered.
