@@ -14,7 +14,6 @@ type filterCmd struct {
 	Against string        `help:"What to compare with: redis or none." enum:"redis,none" default:"none"`
 	Each    time.Duration `help:"How long each measurement takes." default:"5s"`
 	Dir     string        `help:"For state; empty: a temporary directory." placeholder:"DIR"`
-	output
 	serviceFlags
 }
 
@@ -94,7 +93,7 @@ func (c *filterCmd) Run(co *streams) (err error) {
 	if err := b.measure(); err != nil {
 		return err
 	}
-	return c.print(co.out, &b.r)
+	return co.print(&b.r)
 }
 
 // measure measures everything, and Redis where asked for.

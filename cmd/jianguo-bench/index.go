@@ -17,16 +17,14 @@ type indexCmd struct {
 	N       uint64 `short:"n" help:"How many items." default:"1000000"`
 	Dir     string `help:"Keep the index here; empty: a temporary directory, removed at the end." placeholder:"DIR"`
 	Queries int    `help:"Look-ups of each kind." default:"2000"`
-	output
 }
 
 // Help explains the rates.
 func (c *indexCmd) Help() string {
 	return `inserts_per_second is the durable insert: row, sketch, event, postings and look-ups of an item whose verdict
-is known, in batches of 256, each committed with synchronous=FULL, while snapshots are written.
-judged_inserts_per_second also includes making the verdict, on the last items. The time to generate the items is in
-neither. Items are synthetic: random fingerprints, 1 % of them in families of near-duplicates by the thousand. Sketches
-are of random text, in a family of one text with other figures.`
+is known, in batches of 256, each committed with synchronous=FULL, while snapshots are written. The time to generate
+the items is not in it. Items are synthetic: random fingerprints, 1 % of them in families of near-duplicates by the
+thousand. Sketches are of random text, in a family of one text with other figures.`
 }
 
 // indexResult is one run. Latencies are microseconds.
@@ -36,27 +34,19 @@ type indexResult struct {
 	InsertsPerSecond  float64 `json:"inserts_per_second"`
 	InsertsFirstTenth float64 `json:"inserts_per_second_first_tenth"`
 	InsertsLastTenth  float64 `json:"inserts_per_second_last_tenth"`
-	// Inserts with judging, the last JudgedN of N.
-	JudgedPerSecond float64 `json:"judged_inserts_per_second"`
-	JudgedN         uint64  `json:"judged_n"`
-
-	HammingP50 float64 `json:"hamming_p50_us"`
-	HammingP99 float64 `json:"hamming_p99_us"`
-	MarginP50  float64 `json:"margin_p50_us"`
-	MarginP99  float64 `json:"margin_p99_us"`
+	HammingP50        float64 `json:"hamming_p50_us"`
+	HammingP99        float64 `json:"hamming_p99_us"`
+	MarginP50         float64 `json:"margin_p50_us"`
+	MarginP99         float64 `json:"margin_p99_us"`
 	// MarginFound is the share of the copies asked for, at S < 5 from an indexed item, that find it.
 	MarginFound  float64 `json:"margin_found"`
 	MarginCopies int     `json:"margin_copies"` // how many those were
 	VerdictP50   float64 `json:"verdict_p50_us"`
 	VerdictP99   float64 `json:"verdict_p99_us"`
 
-	ResidentBytes   float64            `json:"resident_bytes_per_item"` // resident, everything of ours
-	Resident        map[string]float64 `json:"resident_bytes_by_part"`
-	DiskBytes       float64            `json:"disk_bytes_per_item"` // catalogue and snapshot, no kept texts
-	SnapshotTook    float64            `json:"snapshot_seconds"`    // the last one, when closing
-	StartSeconds    float64            `json:"start_seconds"`
-	OutlinesSeconds float64            `json:"outlines_seconds"` // from the start until all outlines were read
-	BuildSeconds    float64            `json:"build_seconds"`    // including the generation of items
+	ResidentBytes float64 `json:"resident_bytes_per_item"` // resident, everything of ours
+	DiskBytes     float64 `json:"disk_bytes_per_item"`     // catalogue and snapshot, no kept texts
+	StartSeconds  float64 `json:"start_seconds"`
 
 	Curve []sizePoint `json:"curve"`
 }
@@ -72,10 +62,9 @@ type sizePoint struct {
 // indexBench is one measurement under way.
 type indexBench struct {
 	indexCmd
-	judged uint64 // items that are inserted with judging, the last ones
-	items  population
-	r      *rand.Rand
-	began  time.Time // when the first item arrived; the others follow a millisecond apart
+	items population
+	r     *rand.Rand
+	began time.Time // when the first item arrived; the others follow a millisecond apart
 
 	x   *index.Index
 	res indexResult
@@ -104,7 +93,7 @@ func (c *indexCmd) Run(co *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.print(co.out, res)
+	return co.print(res)
 }
 
 // measureIndex builds an index of c.N items in c.Dir and measures it.
@@ -112,7 +101,7 @@ func measureIndex(ctx context.Context, c indexCmd) (*indexResult, error) {
 	if c.N == 0 {
 		return nil, errors.New("bench: how many items? N is 0")
 	}
-	b := &indexBench{indexCmd: c, judged: min(20_000, c.N/10), items: population{familySize: 3000, seed: seed}, r: rand.New(rand.NewPCG(seed, 7)),
+	b := &indexBench{indexCmd: c, items: population{familySize: 3000, seed: seed}, r: rand.New(rand.NewPCG(seed, 7)),
 		began: time.Now().Add(-time.Duration(c.N) * time.Millisecond)}
 	b.res.N = c.N
 	err := b.open(ctx)

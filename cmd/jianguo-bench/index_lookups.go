@@ -87,12 +87,8 @@ func (b *indexBench) verdicts(ctx context.Context) error {
 
 func (b *indexBench) sizes(context.Context) error {
 	n, t := float64(b.N), b.x.Probe().Tables
-	b.res.Resident = map[string]float64{}
-	for part, bytes := range map[string]int64{"postings": t.Bands.Stats().Bytes, "ids": t.IDs.Bytes(),
-		"exact": t.Exacts.Bytes(), "versions": t.Rows.Bytes()} {
-		b.res.Resident[part] = float64(bytes) / n
-		b.res.ResidentBytes += float64(bytes) / n
-	}
+	resident := t.Bands.Stats().Bytes + t.IDs.Bytes() + t.Exacts.Bytes() + t.Rows.Bytes()
+	b.res.ResidentBytes = float64(resident) / n
 	for _, name := range []string{index.FileName, index.SnapshotFileName} {
 		info, err := os.Stat(filepath.Join(b.Dir, name))
 		if err != nil {

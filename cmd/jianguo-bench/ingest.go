@@ -17,7 +17,6 @@ type ingestCmd struct {
 	Rate       float64       `help:"Articles a second while latency is measured; 0: half of what was reached flat out."`
 	Duration   time.Duration `help:"How long latency is measured at most; less if the articles run out." default:"20s"`
 	Durability string        `help:"Of the service that is started: ${enum}." enum:"synced,relaxed" default:"synced"`
-	output
 	serviceFlags
 }
 
@@ -56,7 +55,7 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	return c.print(co.out, res)
+	return co.print(res)
 }
 
 // items reads the articles to publish.

@@ -1,23 +1,19 @@
 // Command jianguo-bench measures the index, ingest and POST /filter of jianguo on this machine.
 //
-// Results are JSON: one line with --json, and otherwise the fields one below the other. `jianguo-bench plot` draws such
-// a line as a chart. Figures are of one machine at one time: compare within a run, or two versions in turns.
+// Results are JSON, which `jianguo-bench plot` draws as a chart. Figures are of one machine at one time: compare within a
+// run, or two versions in turns.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -48,38 +44,16 @@ func main() {
 	k.FatalIfErrorf(k.Run(&streams{ctx: ctx, in: os.Stdin, out: os.Stdout}))
 }
 
-// output is how a result is printed.
-type output struct {
-	JSON bool `help:"Print one line of JSON."`
-}
-
-// print prints a result, a pointer to a struct: as JSON, or its numbers for people.
-func (o output) print(w io.Writer, result any) error {
-	if o.JSON {
-		return json.NewEncoder(w).Encode(result)
-	}
-	fields := reflect.ValueOf(result).Elem()
-	for i := range fields.NumField() {
-		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
-		format := "%-34s %v\n"
-		switch v := fields.Field(i); v.Kind() {
-		case reflect.Map, reflect.Slice:
-			continue
-		case reflect.Float64:
-			format = "%-34s %.6g\n"
-			fallthrough
-		default:
-			if _, err := fmt.Fprintf(w, format, name, v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// print prints a result as JSON.
+func (co *streams) print(result any) error {
+	out := json.NewEncoder(co.out)
+	out.SetIndent("", "  ")
+	return out.Encode(result)
 }
 
 // serviceFlags say which service is measured.
 type serviceFlags struct {
-	Binary string `help:"The jianguo to measure; empty: the one beside this program, or in PATH." placeholder:"FILE"`
+	Binary string `help:"The jianguo to measure; empty: the one beside this program." placeholder:"FILE"`
 }
 
 // jianguo returns the path of the service's binary.
@@ -88,18 +62,7 @@ func (f *serviceFlags) jianguo() (string, error) {
 		return f.Binary, nil
 	}
 	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	beside := filepath.Join(filepath.Dir(self), "jianguo")
-	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-		return beside, nil
-	}
-	found, err := exec.LookPath("jianguo")
-	if err != nil {
-		return "", errors.Join(errors.New("no jianguo beside this program and none in PATH: give --binary"), err)
-	}
-	return found, nil
+	return filepath.Join(filepath.Dir(self), "jianguo"), err
 }
 
 // orTemporary returns dir, or a new temporary directory and a function that removes it.

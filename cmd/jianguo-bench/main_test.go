@@ -30,6 +30,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("PATH", dir+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Setenv("JIANGUO_BINARY", filepath.Join(dir, "jianguo"))
 			return nil
 		},
 	})
