@@ -99,7 +99,7 @@ func (x *catalogue) check(ctx context.Context, q match.Query) (Event, error) {
 		if e.Of, err = f.id(ctx, j.Of); err != nil {
 			return Event{}, fmt.Errorf("index: check: %w", err)
 		}
-		e.Measure(j.Distance, j.S, j.Resemblance)
+		e.Measure(measures(&j))
 	}
 	e.Why = Why(&e, x.cfg.Language)
 	return e, nil

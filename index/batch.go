@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"maps"
 	"strconv"
 
@@ -120,51 +119,38 @@ func (b *batch) lastEvent(ordinal uint32) (e eventRow) {
 
 // find returns the latest version of an id, or nil if there is none.
 func (b *batch) find(id string) *version {
-	var buf [4]uint32
-	for _, ordinal := range b.x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
-		v, err := b.read(ordinal)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if must.Get(v, err).id == id {
-			return v
-		}
+	if own := b.versions(id); len(own) > 0 {
+		return b.version(own[0])
 	}
 	return nil
 }
 
-// versions returns the ordinals of all versions of an id.
-func (b *batch) versions(id string) map[uint32]bool {
-	own := map[uint32]bool{}
-	var buf [8]uint32
-	for _, ordinal := range b.x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
+// versions returns the ordinals of all versions of an id, the latest first.
+func (b *batch) versions(id string) (own []uint32) {
+	for _, ordinal := range b.x.tables.IDs.Get(nil, xxh3.HashString(id)) {
 		stored, err := b.x.judging.id(b.ctx, ordinal)
 		if !errors.Is(err, sql.ErrNoRows) && must.Get(stored, err) == id {
-			own[ordinal] = true
+			own = append(own, ordinal)
 		}
 	}
 	return own
 }
 
 // version returns a version and its state.
-func (b *batch) version(ordinal uint32) *version { return must.Get(b.read(ordinal)) }
-
-// read is version for an ordinal that may be of no version.
-func (b *batch) read(ordinal uint32) (*version, error) {
+func (b *batch) version(ordinal uint32) *version {
 	v := new(version)
-	row := b.query(`SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal)
-	if err := row.Scan(v.itemRow.columns()...); err != nil {
-		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
-	}
-	v.flags = b.x.tables.Rows.Flags(ordinal) &^ resident.Swept
 	r := &v.itemRow
-	v.state = state{r.verdict, r.rule, uint32(r.of.Int64), r.cluster, r.revision, r.seq}
+	must.Dof(b.query(`SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal).Scan(r.columns()...),
+		"ordinal %d", ordinal)
+	v.flags = b.x.tables.Rows.Flags(ordinal) &^ resident.Swept
+	s := &v.state
+	*s = state{r.verdict, r.rule, uint32(r.of.Int64), r.cluster, r.revision, r.seq}
 	err := b.query(`SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current WHERE ordinal = ?`,
-		ordinal).Scan(&v.state.verdict, &v.state.rule, &v.state.of, &v.state.cluster, &v.state.revision, &v.state.seq)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("state of ordinal %d: %w", ordinal, err)
+		ordinal).Scan(&s.verdict, &s.rule, &s.of, &s.cluster, &s.revision, &s.seq)
+	if !errors.Is(err, sql.ErrNoRows) {
+		must.Dof(err, "state of ordinal %d", ordinal)
 	}
-	return v, nil
+	return v
 }
 
 // insert adds the row of a new version, its look-ups and, if it is an exemplar,

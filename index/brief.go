@@ -65,12 +65,7 @@ func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
 	must.Do(r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, (*sqlite.Millis)(&b.Arrived), &b.Rule,
 		&b.Of, &b.Against, &b.Series, &b.Distance, &b.Margin, &b.Resemblance, &evidence, &body, &b.Event))
 	b.Published = (*time.Time)(published)
-	if b.Margin != nil {
-		*b.Margin = verdict.Round(*b.Margin, 100)
-	}
-	if b.Resemblance != nil {
-		*b.Resemblance = verdict.Round(*b.Resemblance, 1000)
-	}
+	b.Margin, b.Resemblance = verdict.Rounded(b.Margin, 100), verdict.Rounded(b.Resemblance, 1000)
 	if evidence.Valid {
 		b.Facts = new(Facts)
 		must.Dof(json.Unmarshal([]byte(evidence.String), b.Facts), "evidence of ordinal %d", b.Ordinal)

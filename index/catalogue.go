@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,15 +73,14 @@ type catalogue struct {
 	reader *sql.DB // many, read-only
 	judges *sql.DB // many, read-only
 
-	// write serialises the writers. It guards closed, w, judging, next*, stamps and sources.
+	// write serialises the writers. It guards closed, w, judging, next* and sources.
 	write       sync.Mutex
 	closed      bool
 	w           *sql.Conn // the only one of writer; nil: not open yet
 	judging     readers   // on w
 	nextOrdinal uint32
 	nextEvent   uint64
-	stamps      map[string]int64 // kind+hash -> stamps.number
-	stampHashes sync.Map         // the inverse
+	stampHashes sync.Map // stamps.number -> hash
 	sources     map[string]int64
 
 	// mu guards the fields below; writers hold both locks to change them.
@@ -179,37 +177,23 @@ type forms struct {
 	readers        // on judges
 }
 
-// stamp stores the recipe and the policies in force, and numbers them.
+// stamp stores the recipe and the policies in force, and numbers them. Only what has been committed refers to a number.
 func (x *catalogue) stamp(ctx context.Context, recipe string) (number int64, err error) {
-	numbers, hashes, policies := maps.Clone(x.stamps), map[int64]string{}, map[*level]int64{}
-	store := func(kind, hash, detail string) int64 {
-		n, ok := numbers[kind+hash]
-		if !ok {
-			n = int64(len(numbers) + 1)
-			_, err := x.w.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`,
-				n, kind, hash, detail)
-			must.Dof(err, "stamp %s %s", kind, hash)
-			numbers[kind+hash], hashes[n] = n, hash
-		}
+	store := func(kind, hash, detail string) (n int64) {
+		_, err := x.w.ExecContext(ctx, `INSERT OR IGNORE INTO stamps (kind, hash, detail) VALUES (?, ?, ?)`, kind, hash,
+			detail)
+		must.Dof(err, "stamp %s %s", kind, hash)
+		must.Do(x.w.QueryRowContext(ctx, `SELECT number FROM stamps WHERE kind = ? AND hash = ?`, kind, hash).Scan(&n))
+		x.stampHashes.Store(n, hash)
 		return n
 	}
 	err = x.transaction(ctx, func() {
 		number = store("recipe", recipe, "")
 		for _, l := range x.levels {
-			policies[l] = store("policy", l.policy.Hash(), l.policy.Detail())
+			l.stamp = store("policy", l.policy.Hash(), l.policy.Detail())
 		}
 	})
-	if err != nil {
-		return 0, err
-	}
-	x.stamps = numbers
-	for n, hash := range hashes {
-		x.stampHashes.Store(n, hash)
-	}
-	for l, n := range policies {
-		l.stamp = n
-	}
-	return number, nil
+	return number, err
 }
 
 func (x *catalogue) stampHash(number int64) string {

@@ -142,9 +142,7 @@ func (d *decision) current() *version {
 func (d *decision) familyCluster(v *version) uint32 {
 	var ofSeries uint32
 	if v.state.of != 0 {
-		if of, err := d.read(v.state.of); err == nil {
-			ofSeries = uint32(of.series.Int64)
-		}
+		ofSeries = uint32(d.version(v.state.of).series.Int64)
 	}
 	first := cmp.Or(FamilyOf(uint32(v.series.Int64), v.state.of, ofSeries), v.ordinal)
 	return d.x.clusters.Resolve(d.x.tables.Rows.Cluster(first))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"math"
 	"time"
 
 	"jianguo/index/verdict"
@@ -25,17 +24,7 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	if e.cause == CauseIngest || e.cause == CauseRevision {
 		ev.Series = uint32(r.series.Int64)
 		if r.of.Valid {
-			distance, s, resemblance := -1, float32(-1), float32(math.NaN())
-			if r.distance.Valid {
-				distance = int(r.distance.Int64)
-			}
-			if r.margin.Valid {
-				s = float32(r.margin.Float64)
-			}
-			if r.resemblance.Valid {
-				resemblance = float32(r.resemblance.Float64)
-			}
-			ev.Measure(distance, s, resemblance)
+			ev.Measure(r.distance, r.margin, r.resemblance)
 		}
 		if r.evidence.Valid {
 			ev.Facts = new(Facts)

@@ -55,7 +55,6 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		policy:   *cfg.Policy,
 		log:      cfg.Logger,
 		snapshot: resident.NewSnapshot(cfg.Dir, cfg.Logger),
-		stamps:   map[string]int64{},
 		metrics:  newMetrics(),
 		levels:   map[string]*level{"": {policy: *cfg.Policy}},
 	}}

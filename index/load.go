@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/bits"
 	"math/rand/v2"
 	"strconv"
 
@@ -23,7 +22,9 @@ type loader struct{ *catalogue }
 func (x loader) load(ctx context.Context) {
 	must.Do(x.verifySmall(ctx))
 	x.loadMeta(ctx)
-	x.loadStamps(ctx)
+	for number, hash := range sqlite.Pairs[int64, string](ctx, x.reader, `SELECT number, hash FROM stamps`) {
+		x.stampHashes.Store(number, hash)
+	}
 	x.sources = maps.Collect(sqlite.Pairs[string, int64](ctx, x.reader, `SELECT name, number FROM sources`))
 	x.policies.DB = x.reader
 	must.Do(x.policies.Open(ctx))
@@ -57,16 +58,6 @@ func (x loader) loadMeta(ctx context.Context) {
 		(SELECT max(number) FROM events)`).Scan(&ordinal, &event))
 	x.nextOrdinal, x.nextEvent = uint32(ordinal.Int64)+1, uint64(event.Int64)+1
 	x.events = uint64(event.Int64)
-}
-
-func (x loader) loadStamps(ctx context.Context) {
-	for r := range sqlite.Rows(ctx, x.reader, `SELECT number, kind, hash FROM stamps`) {
-		var n int64
-		var kind, hash string
-		must.Do(r.Scan(&n, &kind, &hash))
-		x.stamps[kind+hash] = n
-		x.stampHashes.Store(n, hash)
-	}
 }
 
 func (x loader) loadClusters(ctx context.Context) {
@@ -130,7 +121,7 @@ func (x loader) readIdentity(ctx context.Context) int64 {
 	must.Dof(err, "identity")
 	n, err := strconv.ParseUint(text, 16, 64)
 	must.Dof(err, "identity %q of the catalogue is damaged", text)
-	return int64(bits.ReverseBytes64(n) >> 1)
+	return int64(n >> 1)
 }
 
 // warnOfRecipe logs a warning if the first or the last version is compared by another

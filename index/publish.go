@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/json"
-	"math"
 
 	"jianguo/index/match"
 	"jianguo/index/resident"
@@ -55,7 +54,10 @@ func (b *batch) judge(m *Mutation, known bool) match.Judgement {
 	a := m.Article
 	q := match.Query{Article: a, At: seconds(m.At)}
 	if known {
-		q.Except = b.versions(a.ID)
+		q.Except = map[uint32]bool{}
+		for _, own := range b.versions(a.ID) {
+			q.Except[own] = true
+		}
 	}
 	q.Preview, _ = a.Preview.(*match.Preview)
 	return must.Get(b.x.judge(b.ctx, &b.x.judging, q))
@@ -114,9 +116,7 @@ func (b *batch) row(m *Mutation, j *match.Judgement) *itemRow {
 		r.sketch = a.Sketch.AppendBinary(nil)
 	}
 	if j.Of != 0 {
-		r.distance = sql.NullInt64{Int64: int64(j.Distance), Valid: j.Distance >= 0}
-		r.margin = sql.NullFloat64{Float64: float64(j.S), Valid: j.S >= 0}
-		r.resemblance = sql.NullFloat64{Float64: float64(j.Resemblance), Valid: !math.IsNaN(float64(j.Resemblance))}
+		r.distance, r.margin, r.resemblance = measures(j)
 		if j.Facts != nil {
 			text, err := json.Marshal(j.Facts)
 			must.Dof(err, "evidence")
@@ -125,6 +125,20 @@ func (b *batch) row(m *Mutation, j *match.Judgement) *itemRow {
 	}
 	r.source = b.sourceNumber(a.Source)
 	return r
+}
+
+// measures are the numbers of a judgement; nil: not measured.
+func measures(j *match.Judgement) (distance *int, margin, resemblance *float32) {
+	if j.Distance >= 0 {
+		distance = &j.Distance
+	}
+	if j.S >= 0 {
+		margin = &j.S
+	}
+	if j.Resemblance == j.Resemblance { // no NaN
+		resemblance = &j.Resemblance
+	}
+	return distance, margin, resemblance
 }
 
 // supersede marks the earlier version of an item as superseded by r, the new one.

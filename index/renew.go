@@ -77,7 +77,11 @@ func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *Reindex
 		defer busy.Store(false)
 	}
 	var made *reindex.Run
-	x.locked(func() { made = must.Get(reindex.Begin(ctx, db, x.cfg, must.Get(x.stamp(ctx, x.cfg.Recipe)))) })
+	next := &forms{recipe: x.cfg.Recipe}
+	x.locked(func() {
+		next.stamp = must.Get(x.stamp(ctx, next.recipe))
+		made = must.Get(reindex.Begin(ctx, db, x.cfg, next.stamp))
+	})
 	force := x.forms.Load().overlay
 	must.Do(made.Fill(ctx))
 	changes, through := must.Get(reindex.Changes(ctx, x.reader, force, made.Next(), 0)), made.Next().Through
@@ -85,7 +89,7 @@ func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *Reindex
 		ctx := context.WithoutCancel(ctx)
 		must.Do(made.Fill(ctx)) // what has arrived meanwhile
 		changes = append(changes, must.Get(reindex.Changes(ctx, x.reader, force, made.Next(), through))...)
-		x.change(ctx, made, changes, switched)
+		x.change(ctx, made, next, changes, switched)
 	})
 	err := must.Catch(func() {
 		for group := range slices.Chunk(changes, 1024) {
@@ -117,8 +121,10 @@ func (x renewing) locked(f func()) {
 }
 
 // change puts the new recipe in force, in the files and then in memory. Guarded by Index.write.
-func (x renewing) change(ctx context.Context, made *reindex.Run, changes []reindex.Change, switched func()) {
-	next := &forms{overlay: made.Next(), recipe: x.cfg.Recipe, stamp: x.stamps["recipe"+x.cfg.Recipe]}
+func (x renewing) change(
+	ctx context.Context, made *reindex.Run, next *forms, changes []reindex.Change, switched func(),
+) {
+	next.overlay = made.Next()
 	next.readers.Reader = match.Reader{DB: x.judges, Compared: next.overlay.Compared()}
 	// Versions in current have their flags from there; the others get those that a start derives.
 	var turned []uint32

@@ -34,8 +34,8 @@ type itemRow struct {
 	verdict             Verdict
 	rule                Rule
 	of, series          sql.NullInt64
-	distance            sql.NullInt64
-	margin, resemblance sql.NullFloat64
+	distance            *int
+	margin, resemblance *float32
 	evidence            sql.NullString
 	event               uint64 // its first
 }

@@ -42,22 +42,14 @@ type Event struct {
 }
 
 // Measure sets Distance, Margin and Resemblance, rounded as they are published.
-// A negative or NaN value was not measured and is left out.
-func (e *Event) Measure(distance int, margin, resemblance float32) {
-	if distance >= 0 {
-		e.Distance = &distance
-	}
-	if margin >= 0 {
-		margin = Round(margin, 100)
-		e.Margin = &margin
-	}
-	if resemblance == resemblance {
-		resemblance = Round(resemblance, 1000)
-		e.Resemblance = &resemblance
-	}
+func (e *Event) Measure(distance *int, margin, resemblance *float32) {
+	e.Distance, e.Margin, e.Resemblance = distance, Rounded(margin, 100), Rounded(resemblance, 1000)
 }
 
-// Round rounds a value to so many steps between two whole numbers.
-func Round(v float32, steps float64) float32 {
-	return float32(math.Round(float64(v)*steps) / steps)
+// Rounded rounds a value, if there is one, to so many steps between two whole numbers.
+func Rounded(v *float32, steps float64) *float32 {
+	if v == nil {
+		return nil
+	}
+	return new(float32(math.Round(float64(*v)*steps) / steps))
 }
