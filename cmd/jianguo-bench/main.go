@@ -1,7 +1,7 @@
 // Command jianguo-bench measures the index, ingest and POST /filter of jianguo on this machine.
 //
-// Results are JSON, which `jianguo-bench plot` draws as a chart. Figures are of one machine at one time: compare within a
-// run, or two versions in turns.
+// Results are JSON, which `jianguo-bench plot` draws as a chart. Figures are of one machine at one time: compare within
+// a run, or two versions in turns.
 package main
 
 import (

@@ -42,9 +42,11 @@ type InUseError struct {
 
 func (e *InUseError) Error() string {
 	if e.Holder.PID == 0 {
-		return fmt.Sprintf("the data directory %s is in use by another process, which its file %s does not name", e.Dir, LockName)
+		return fmt.Sprintf("the data directory %s is in use by another process, which its file %s does not name",
+			e.Dir, LockName)
 	}
-	s := fmt.Sprintf("the data directory %s is in use by process %d (jianguo %s)", e.Dir, e.Holder.PID, e.Holder.Command)
+	s := fmt.Sprintf("the data directory %s is in use by process %d (jianguo %s)",
+		e.Dir, e.Holder.PID, e.Holder.Command)
 	if e.Holder.NATS != "" {
 		s += fmt.Sprintf("; stop it first, or reach it with --nats %s", e.Holder.NATS)
 	}

@@ -32,7 +32,8 @@ func (d Disk) HasSpace() error {
 	if err != nil || free >= d.Reserve {
 		return err
 	}
-	return fmt.Errorf("disk: %d MiB are free where the data directory is, and the reserve is %d MiB: make room", free>>20, d.Reserve>>20)
+	return fmt.Errorf("disk: %d MiB are free where the data directory is, and the reserve is %d MiB: make room",
+		free>>20, d.Reserve>>20)
 }
 
 // Sync syncs a file or a directory.

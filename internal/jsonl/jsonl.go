@@ -65,7 +65,8 @@ func Read(stdin io.Reader, name string, f func(number int, line []byte) error) e
 }
 
 // layouts are the forms of time in corpora, in addition to RFC 3339.
-var layouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02", "2006/01/02", "01/02/2006"}
+var layouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04",
+	"2006-01-02", "2006/01/02", "01/02/2006"}
 
 // Item returns a copy of a line as the service wants it: a time in `published`, as
 // corpora have it, is added as `published_at` unless that is there. Times without a

@@ -73,7 +73,8 @@ func (c *Clock) read() {
 		}
 	case was == 0:
 		c.since = elapsed
-		c.log.Warn("the clock has jumped ahead: until it goes back, for a day at most, data expires by the time that has passed", "ahead", c.lag.Round(time.Second))
+		c.log.Warn("the clock has jumped ahead: until it goes back, for a day at most, data expires by "+
+			"the time that has passed", "ahead", c.lag.Round(time.Second))
 	case elapsed-c.since >= Hold:
 		c.believe("it has stayed ahead for a day")
 	}
@@ -93,7 +94,8 @@ func (c *Clock) Resume(last time.Time) {
 	c.read()
 	if ahead := c.wall.Sub(last); ahead > c.lag+downtime {
 		c.lag, c.since = ahead, c.elapsed
-		c.log.Info("the service was down for long, or the clock has jumped: for a day data expires by the time when it last ran", "ahead", ahead.Round(time.Second))
+		c.log.Info("the service was down for long, or the clock has jumped: for a day data expires by the time "+
+			"when it last ran", "ahead", ahead.Round(time.Second))
 	}
 }
 

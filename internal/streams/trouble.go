@@ -2,8 +2,8 @@ package streams
 
 import "sync/atomic"
 
-// Trouble holds an error for others to read: why something does not work at the moment, by the last look. The zero value
-// holds none. All methods may be called from any goroutine.
+// Trouble holds an error for others to read: why something does not work at the moment, by the last look. The zero
+// value holds none. All methods may be called from any goroutine.
 type Trouble struct{ err atomic.Pointer[error] }
 
 // Err is the error held, nil for none.

@@ -1,8 +1,8 @@
 // Package testbed is what the tests of several packages share: counts by tier, temporary directories in memory, and
 // the processes that tests start. Only tests import it.
 //
-// There are three tiers: short (`go test -short`), normal, and long (JIANGUO_TIER=long, `make test-long`). A tier changes
-// how often a test tries something; it never changes what is tested.
+// There are three tiers: short (`go test -short`), normal, and long (JIANGUO_TIER=long, `make test-long`). A tier
+// changes how often a test tries something; it never changes what is tested.
 package testbed
 
 import (

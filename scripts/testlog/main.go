@@ -1,5 +1,5 @@
-// Command testlog reads `go test -json` on standard input. It prints failed tests in full, one line for each package, and
-// the slowest tests. It exits with 1 if a test failed or was skipped: a skipped test proves nothing.
+// Command testlog reads `go test -json` on standard input. It prints failed tests in full, one line for each package,
+// and the slowest tests. It exits with 1 if a test failed or was skipped: a skipped test proves nothing.
 package main
 
 import (
