@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"container/list"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -22,9 +23,9 @@ type entry struct {
 	version redis.Version   // mu; of st, in a shared store
 	hits    int             // mu; requests served since st was read
 
-	refs       int    // stripe.mu; users of the entry, flushes included
-	bytes      int64  // stripe.mu; as counted in the stripe
-	prev, next *entry // stripe.mu; list by last use
+	refs  int           // stripe.mu; users of the entry, flushes included
+	bytes int64         // stripe.mu; as counted in the stripe
+	place *list.Element // stripe.mu; in stripe.newest
 }
 
 // stripe is a part of the cache: a map and a list by last use. It evicts by bytes, and never
@@ -33,7 +34,7 @@ type stripe struct {
 	mu      sync.Mutex
 	entries map[string]*entry // mu
 	bytes   int64             // mu
-	newest  entry             // mu; sentinel of the list
+	newest  list.List         // mu; of *entry, by last use
 	budget  int64
 }
 
@@ -45,7 +46,6 @@ func newCache(budget int64) *cache {
 	for i := range c {
 		g := &c[i]
 		g.entries = make(map[string]*entry)
-		g.newest.next, g.newest.prev = &g.newest, &g.newest
 		g.budget = budget / int64(len(c))
 	}
 	return c
@@ -66,27 +66,17 @@ func (c *cache) size() (users int, bytes int64) {
 	return users, bytes
 }
 
-func (g *stripe) unlink(e *entry) {
-	e.prev.next, e.next.prev = e.next, e.prev
-}
-
-func (g *stripe) push(e *entry) {
-	e.prev, e.next = &g.newest, g.newest.next
-	e.prev.next, e.next.prev = e, e
-}
-
 // acquire pins an entry. addr is only copied when the entry is new.
 func (g *stripe) acquire(addr []byte, pol *Policy) (e *entry, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e, known = g.entries[string(addr)]
 	if known {
-		g.unlink(e)
+		g.newest.MoveToFront(e.place)
 	} else {
 		e = &entry{addr: string(addr), pol: pol}
-		g.entries[e.addr] = e
+		g.entries[e.addr], e.place = e, g.newest.PushFront(e)
 	}
-	g.push(e)
 	e.refs++
 	return e, known
 }
@@ -112,12 +102,11 @@ func (g *stripe) release(e *entry, bytes int64, keep bool) {
 	if !keep && e.refs == 0 {
 		g.remove(e)
 	}
-	for old := g.newest.prev; g.bytes > g.budget && old != &g.newest; {
-		prev := old.prev
-		if old.refs == 0 {
+	for at := g.newest.Back(); g.bytes > g.budget && at != nil; {
+		old := at.Value.(*entry)
+		if at = at.Prev(); old.refs == 0 {
 			g.remove(old)
 		}
-		old = prev
 	}
 }
 
@@ -129,13 +118,13 @@ func (g *stripe) unlock(e *entry, keep bool) {
 }
 
 func (g *stripe) remove(e *entry) {
-	g.unlink(e)
+	g.newest.Remove(e.place)
 	delete(g.entries, e.addr)
 	g.bytes -= e.bytes
 }
 
 // entryOverhead is the memory of an entry without its state: struct, map cell, address.
-const entryOverhead = 320
+const entryOverhead = 352
 
 // weigh is the memory of an entry. The caller holds its lock.
 func (e *entry) weigh() int64 {

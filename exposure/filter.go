@@ -398,6 +398,10 @@ func reasonOf(err error) string {
 // markDelivered reports the answer, and returns when that is durable and applied.
 func (s *Store) markDelivered(ctx context.Context, r *request) error {
 	ev := Event{Kind: Delivered, User: r.User, Scene: r.Scene}
-	r.answer.Returned(func(i int, _ bool) { ev.Items = append(ev.Items, string(r.ID(i))) })
+	for i, mark := range r.marks[:r.Len()] {
+		if mark == kernel.Unseen || mark == wire.Relaxed {
+			ev.Items = append(ev.Items, string(r.ID(i)))
+		}
+	}
 	return s.Expose(ctx, ev)
 }

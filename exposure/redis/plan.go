@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
@@ -48,7 +49,7 @@ func Plan(p *state.Policy, exposures []trace.Exposure, info trace.History, now t
 	var kept []trace.Exposure
 	listed := map[string]bool{}
 	for _, e := range exposures {
-		if listed[e.ID] || wire.CheckIDs([]string{e.ID}) != nil {
+		if listed[e.ID] || wire.CheckName("items", e.ID, true) != nil || !utf8.ValidString(e.ID) {
 			continue
 		}
 		listed[e.ID] = true

@@ -96,16 +96,6 @@ func appendBits(dst, marks []byte, want byte) []byte {
 	return dst
 }
 
-// Returned calls f with the number of each id of the answer: the unseen ones in order, and
-// the relaxed ones among them.
-func (a *Answer) Returned(f func(i int, relaxed bool)) {
-	for i, mark := range a.Marks {
-		if mark == kernel.Unseen || mark == Relaxed {
-			f(i, mark == Relaxed)
-		}
-	}
-}
-
 // AppendString writes a JSON string. What is not UTF-8 becomes U+FFFD.
 func AppendString[T string | []byte](b []byte, s T) []byte {
 	b, _ = jsontext.AppendQuote(b, s)

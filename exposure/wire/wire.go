@@ -15,10 +15,7 @@
 // two together.
 package wire
 
-import (
-	"slices"
-	"unicode/utf8"
-)
+import "slices"
 
 // Query is a decoded request or report. The zero value is ready to decode into, and may be
 // used again: it keeps its memory.
@@ -71,22 +68,6 @@ type oddSpan struct{ raw0, raw1, id0, id1 uint32 }
 
 func (q *Query) reset(body []byte) {
 	*q = Query{body: body, scratch: q.scratch[:0], quotes: q.quotes, spans: q.spans[:0], odd: q.odd[:0]}
-}
-
-// CheckIDs says which of the ids is not an id, and why.
-func CheckIDs(ids []string) error {
-	if len(ids) > MaxItems {
-		return TooLargef("items", "has %d ids, the limit is %d", len(ids), MaxItems)
-	}
-	for i, id := range ids {
-		if n := len(id); n == 0 || n > MaxIDBytes {
-			return idLength(i, n)
-		}
-		if !utf8.ValidString(id) {
-			return Malformedf("items", "id %d is not UTF-8", i)
-		}
-	}
-	return nil
 }
 
 // Len is the number of ids.
