@@ -7,21 +7,18 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"jianguo/exposure/state"
 )
 
 // Collectors are the store's metrics, for the caller to register.
 func (s *Store) Collectors() []prometheus.Collector {
-	m := s.metrics
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
-		opts := prometheus.GaugeOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help}
-		return prometheus.NewGaugeFunc(opts, f)
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_exposure_" + name, Help: help}, f)
 	}
 	return []prometheus.Collector{
-		m.requests, m.candidates, m.inExact, m.inShards, m.degraded, m.hits, m.misses, m.dead, m.corrupt, m.lost,
-		m.flushedUsers, m.flushedBytes, m.swept, m.fprTests, m.fprPositives, m.fprExpected,
-		m.flushes, m.stateBytes, m.events,
+		s.metrics.all,
 		gauge("unflushed_keys", "Keys of events applied that are not in the file yet.",
 			func() float64 { return float64(s.w.unflushed.Load()) }),
 		gauge("unflushed_age_seconds", "Age of the oldest of them.", func() float64 {
@@ -93,14 +90,17 @@ type metrics struct {
 	looks                                   atomic.Uint64 // at views
 	flushes, stateBytes                     prometheus.Histogram
 	events                                  *prometheus.CounterVec
+	all                                     *prometheus.Registry // of the above
 }
 
 func newMetrics(kinds []string) *metrics {
+	all := prometheus.NewRegistry()
+	auto := promauto.With(all)
 	counter := func(name, help string) prometheus.Counter {
-		opts := prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help}
-		return prometheus.NewCounter(opts)
+		return auto.NewCounter(prometheus.CounterOpts{Name: "jianguo_exposure_" + name, Help: help})
 	}
 	m := &metrics{
+		all:          all,
 		requests:     counter("filter_requests_total", "Filter requests answered."),
 		candidates:   counter("filter_candidates_total", "Ids asked about."),
 		inExact:      counter("filter_dropped_exact_total", "Ids found in a tail or ring."),
@@ -117,13 +117,13 @@ func newMetrics(kinds []string) *metrics {
 		fprTests:     counter("fpr_tests_total", "Random keys tested against live states."),
 		fprPositives: counter("fpr_positives_total", "Of those, found: divided by tests, the measured rate."),
 		fprExpected:  counter("fpr_expected_total", "Of those, expected for shards as full as they were."),
-		flushes: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "jianguo", Subsystem: "exposure",
-			Name: "flush_seconds", Help: "Duration of a flush.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
-		stateBytes: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "jianguo", Subsystem: "exposure",
-			Name: "head_bytes", Help: "Size of the heads written: tail, ring and directory of a user.",
+		flushes: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_exposure_flush_seconds",
+			Help: "Duration of a flush.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
+		stateBytes: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_exposure_head_bytes",
+			Help:    "Size of the heads written: tail, ring and directory of a user.",
 			Buckets: prometheus.ExponentialBuckets(32, 2, 9)}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure",
-			Name: "events_total", Help: "Events applied, by kind."}, []string{"kind"}),
+		events: auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_exposure_events_total",
+			Help: "Events applied, by kind."}, []string{"kind"}),
 	}
 	for _, act := range state.Acts {
 		kinds = append(kinds, string(act))

@@ -256,7 +256,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		Forgotten: dead.Forget}))
 	s.closers.add(s.exposure.Close)
 	if s.old != nil {
-		s.metrics.MustRegister(s.old.Collectors()...)
+		s.metrics.MustRegister(s.old)
 		s.old.Import = historyImport(s.exposure, s.histories.Policies[""], zone)
 		if f.LegacyAll {
 			go s.old.ImportAll(co.ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/redis/rueidis"
 
 	"jianguo/exposure/kernel"
@@ -24,7 +25,8 @@ type Old struct {
 	Shadow  bool          // the old store alone answers; where jianguo differs is counted
 	Logger  *slog.Logger
 	// Import stores what the old store held of a user, newest first, and that it need not be asked again.
-	Import func(ctx context.Context, user string, history []trace.Exposure) error
+	Import               func(ctx context.Context, user string, history []trace.Exposure) error
+	prometheus.Collector // the metrics, for the caller to register
 
 	key     string
 	client  atomic.Pointer[rueidis.Client] // nil until the server has answered once
@@ -41,27 +43,22 @@ const (
 
 // OpenOld begins to connect to a Redis, in which a user's key is as key says. It need not answer yet.
 func OpenOld(ctx context.Context, url, key string, logger *slog.Logger) (*Old, error) {
+	all := prometheus.NewRegistry()
+	auto := promauto.With(all)
 	counter := func(name, help string) prometheus.Counter {
-		opts := prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: name, Help: help}
-		return prometheus.NewCounter(opts)
+		return auto.NewCounter(prometheus.CounterOpts{Name: "jianguo_legacy_" + name, Help: help})
 	}
-	o := &Old{Logger: logger, key: key, imports: make(chan struct{}, importers),
+	o := &Old{Logger: logger, key: key, imports: make(chan struct{}, importers), Collector: all,
 		asked:    counter("requests_total", "Filter requests that asked the old store."),
 		late:     counter("unanswered_total", "Of these, the ones it did not answer in time."),
 		imported: counter("imported_users_total", "Users imported because they were asked for."),
 		compared: counter("compared_items_total", "Items about which both stores were asked, with --shadow."),
-		differences: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy",
-			Name: "differences_total", Help: "Of these, the ones about which they differ, by reason."},
-			[]string{"reason"})}
+		differences: auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_legacy_differences_total",
+			Help: "Of these, the ones about which they differ, by reason."}, []string{"reason"})}
 	for _, reason := range reasons {
 		o.differences.WithLabelValues(reason)
 	}
 	return o, o.connect(ctx, url)
-}
-
-// Collectors are the metrics, for the caller to register.
-func (o *Old) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{o.asked, o.late, o.imported, o.compared, o.differences}
 }
 
 // Ask adds what the old store holds to the marks of a request, and has the user imported. With Shadow it
