@@ -64,7 +64,7 @@ type accessFlags struct {
 
 // exposureFlags say how users' histories are kept.
 type exposureFlags struct {
-	ExposureStore string `help:"${exposure_store}" placeholder:"redis://HOST,..."`
+	ExposureStore string `help:"${exposure_store}" placeholder:"redis://HOST"`
 	TimeZone      string `help:"Time zone of days and months." default:"Asia/Shanghai"`
 	FailClosed    bool   `help:"A filter that cannot be computed answers with no items instead of all."`
 	legacyFlags

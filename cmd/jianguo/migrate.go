@@ -23,7 +23,7 @@ import (
 type migrateCmd struct {
 	Data           string `help:"The data directory; no service may be running on it." required:"" placeholder:"DIR"`
 	NATS           string `name:"nats" help:"The bus of the fleet." required:"" placeholder:"URL"`
-	ExposureStore  string `help:"The Redis or Redis Cluster of the fleet." required:"" placeholder:"redis://HOST,..."`
+	ExposureStore  string `help:"The Redis or Redis Cluster of the fleet." required:"" placeholder:"redis://HOST"`
 	Export         bool   `help:"Back: into the data directory, while no service of the fleet runs."`
 	ExposurePolicy string `help:"As for serve: how long the histories stay." default:"rotate" placeholder:"POLICY"`
 	busAccess

@@ -97,5 +97,5 @@ func (r *redisCluster) url() string {
 	for _, port := range r.ports {
 		hosts = append(hosts, fmt.Sprint("127.0.0.1:", port))
 	}
-	return "redis://" + strings.Join(hosts, ",")
+	return "redis://" + strings.Replace(strings.Join(hosts, "&addr="), "&", "?", 1)
 }

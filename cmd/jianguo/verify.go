@@ -17,7 +17,7 @@ import (
 
 type verifyCmd struct {
 	Data          string `help:"The data directory." placeholder:"DIR"`
-	ExposureStore string `help:"Verify the histories in this Redis; maybe in use." placeholder:"redis://HOST,..."`
+	ExposureStore string `help:"Verify the histories in this Redis; maybe in use." placeholder:"redis://HOST"`
 	StreamPrefix  string `help:"As for the services that use it." placeholder:"PREFIX"`
 	JSON          bool   `help:"Print the report as JSON."`
 }

@@ -76,15 +76,14 @@ type Conn struct {
 	Prefix string // of all keys
 }
 
-// Open connects to redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]; one of the hosts of a cluster is enough.
+// Open connects to redis://[USER:PASSWORD@]HOST[:PORT][/DB][?addr=HOST:PORT...]; one of the hosts of a cluster is enough.
 // rediss:// is with TLS, and takes files in PEM: ?ca=FILE, the authority of the servers, and &cert=FILE&key=FILE to
 // show them. Keys begin with the prefix.
 func Open(address, prefix string) (*Conn, error) {
-	address = seeds(address)
 	option, err := rueidis.ParseURL(address)
 	if err != nil { // which may repeat a password
 		return nil, errors.New("exposure: the address of the Redis cannot be read; " +
-			"it has the form redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]")
+			"it has the form redis://[USER:PASSWORD@]HOST[:PORT][/DB][?addr=HOST:PORT]")
 	}
 	u, _ := url.Parse(address)
 	if err := trust(option.TLSConfig, u.Query()); err != nil {
@@ -100,24 +99,6 @@ func Open(address, prefix string) (*Conn, error) {
 		return nil, fmt.Errorf("exposure: connect to Redis: %w", err)
 	}
 	return &Conn{Client: client, Prefix: prefix}, nil
-}
-
-// seeds writes all hosts but the first one as rueidis expects them.
-func seeds(address string) string {
-	scheme, rest, _ := strings.Cut(address, "://")
-	end := len(rest)
-	if i := strings.IndexAny(rest, "/?"); i >= 0 {
-		end = i
-	}
-	first, others, _ := strings.Cut(rest[:end], ",")
-	address = scheme + "://" + first + rest[end:]
-	if others == "" {
-		return address
-	}
-	if !strings.Contains(address, "?") {
-		address += "?"
-	}
-	return address + "&addr=" + strings.ReplaceAll(others, ",", "&addr=")
 }
 
 // trust reads the files that an address names. Each server shows a certificate for the name it is reached by.
