@@ -123,8 +123,8 @@ func Check(dir string) error {
 		if slices.Contains(empty, name) {
 			state = "empty"
 		}
-		return fmt.Errorf("data directory %s: %s, which belongs to it, is %s: put a backup of the directory in its place "+
-			"(`jianguo repair --without` goes on without users' histories)", dir, name, state)
+		return fmt.Errorf("data directory %s: %s, which belongs to it, is %s: put a backup of the directory "+
+			"in its place (`jianguo repair --without` goes on without users' histories)", dir, name, state)
 	}
 	return nil
 }
