@@ -96,7 +96,7 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"GET", "/console/sources", reader, c.sources},
 		{"POST", "/console/sources", reader, c.setPolicy},
 		{"GET", "/console/source", reader, c.source},
-		{"POST", "/console/boilerplate", reader, c.decideBoilerplate},
+		{"POST", "/console/source", reader, c.decideBoilerplate},
 		{"GET", "/console/decisions", reader, c.decisions},
 		{"POST", "/console/decide", reader, c.decide},
 		{"GET", "/console/labels.tsv", reader, c.labelsTSV},

@@ -516,15 +516,15 @@ func TestBoilerplate(t *testing.T) {
 	b.signIn("lin-secret-token-1", "/console/sources")
 	b.click(`td a[href="/console/source?name=%E6%99%A8%E5%B8%86%E7%BD%91"]`)
 	b.seen("h1", "晨帆网")
-	b.enter(`form.filters[action^="/console/boilerplate"] [name=text]`, "……")
-	b.click(`form.filters[action^="/console/boilerplate"] button`)
+	b.enter(`form.filters[action^="/console/source?"] [name=text]`, "……")
+	b.click(`form.filters[action^="/console/source?"] button`)
 	b.seen("main [role=alert]", "请填一句有文字的话")
-	if got := eval[string](b, `document.querySelector('form[action^="/console/boilerplate"] input[name=text]:not([type=hidden])').value`); got != "……" {
+	if got := eval[string](b, `document.querySelector('form[action^="/console/source?"] input[name=text]:not([type=hidden])').value`); got != "……" {
 		t.Errorf("the field has %q", got)
 	}
-	b.enter(`form.filters[action^="/console/boilerplate"] [name=text]`, "每天一早见。")
-	b.enter(`form[action^="/console/boilerplate"] [name=reason]`, "页脚")
-	b.click(`form.filters[action^="/console/boilerplate"] button`)
+	b.enter(`form.filters[action^="/console/source?"] [name=text]`, "每天一早见。")
+	b.enter(`form[action^="/console/source?"] [name=reason]`, "页脚")
+	b.click(`form.filters[action^="/console/source?"] button`)
 	b.seen("td", "编辑加入 林编辑")
 	if got := r.Index.Boilerplate("晨帆网"); len(got) != 1 || got[0].State != "in" || got[0].By != "林编辑" || got[0].Text != "每天一早见" {
 		t.Errorf("%+v", got)
