@@ -26,7 +26,6 @@ var decoders = map[string]string{
 	"exposure.parsePolicies":             "exposure.FuzzReadPolicies",
 	"exposure/wire.decodeString":         "exposure/wire.FuzzDecode",
 	"index/browse.decodeCursor":          "index/browse.FuzzDecodeCursor",
-	"index/reindex.Parse":                "", // encoding/json into numbers
 	"index/resident.DecodePosting":       "compare.FuzzDecodeSketch",
 	"index/verdict.UnpackText":           "index/verdict.FuzzUnpackText",
 	"ingest.DecodeDocument":              "ingest.FuzzDecodeItem",

@@ -51,7 +51,7 @@ func (x loader) loadMeta(ctx context.Context) {
 			*field = n
 		}
 	}
-	x.forms.Store(&forms{overlay: must.Get(reindex.Parse(values[reindex.InForce]))})
+	x.forms.Store(&forms{overlay: must.Get(reindex.Stored(ctx, x.reader, reindex.InForce))})
 	x.stream.Identity = values["stream_identity"]
 	var ordinal, event sql.NullInt64
 	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT max(ordinal) FROM items),

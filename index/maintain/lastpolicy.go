@@ -21,12 +21,10 @@ func LastPolicy(ctx context.Context, file string) (p index.Policy, at time.Time,
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var detail string
-	err = db.QueryRowContext(ctx,
-		`WITH latest AS (SELECT policy, arrived_at FROM items ORDER BY ordinal DESC LIMIT 1000)
-		SELECT detail, (SELECT max(
-			arrived_at) FROM latest) FROM latest JOIN stamps ON number = policy GROUP BY policy ORDER BY count(
-			*) DESC LIMIT 1`).
-		Scan(&detail, (*sqlite.Millis)(&at))
+	err = db.QueryRowContext(ctx, `WITH latest AS
+			(SELECT policy, arrived_at FROM items ORDER BY ordinal DESC LIMIT 1000)
+		SELECT detail, (SELECT max(arrived_at) FROM latest) FROM latest JOIN stamps ON number = policy
+		GROUP BY policy ORDER BY count(*) DESC LIMIT 1`).Scan(&detail, (*sqlite.Millis)(&at))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("index: %s: nothing has arrived: %w", file, index.ErrNotFound)
 	}

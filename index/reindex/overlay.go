@@ -31,15 +31,6 @@ type Overlay struct {
 	Failed  int64 `json:"failed"`  // of those, keep their form because their text could not be analysed
 }
 
-// Parse reads an Overlay from its value in meta; the zero Overlay from nothing.
-func Parse(text string) (o Overlay, err error) {
-	if text == "" {
-		return o, nil
-	}
-	err = json.Unmarshal([]byte(text), &o)
-	return o, wrap.Err(err, "overlay %q", text)
-}
-
 // Place is the key of an ordinal's row.
 func (o *Overlay) Place(ordinal uint32) int64 { return o.Recipe<<32 | int64(ordinal) }
 
@@ -69,14 +60,17 @@ func (o *Overlay) SnapshotOf(identity int64) int64 {
 	return int64(xxh3.Hash(b) >> 1)
 }
 
-// Stored reads what meta says of an overlay, the zero overlay for nothing.
-func Stored(ctx context.Context, db sqlite.RowQuerier, key string) (Overlay, error) {
-	var text string
-	err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = ?`, key).Scan(&text)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return Overlay{}, fmt.Errorf("meta %s: %w", key, err)
+// Stored reads what meta says of an overlay, the zero Overlay for nothing.
+func Stored(ctx context.Context, db sqlite.RowQuerier, key string) (o Overlay, err error) {
+	var text []byte
+	err = db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = ?`, key).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return o, nil
 	}
-	return Parse(text)
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	return o, wrap.Err(err, "meta %s", key)
 }
 
 // Form is what a version is compared by.
