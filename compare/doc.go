@@ -11,7 +11,6 @@
 package compare
 
 import (
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -104,7 +103,7 @@ func NewDoc(text *Text) *Doc {
 	d.k = min(shingleK, len(d.tokens))
 	if d.k > 0 {
 		d.shingles = appendShingles(make([]uint64, 0, len(d.tokens)), d.tokens, d.k)
-		d.distinct = len(distinct(slices.Clone(d.shingles)))
+		d.distinct = countDistinct(d.shingles)
 	}
 	d.findValues()
 	d.title = appendTokens(nil, text.Title)

@@ -32,7 +32,7 @@ func TestGrowth(t *testing.T) {
 			}
 			small, large := testbed.Count(4, 16, 64)<<10, testbed.Count(32, 128, 512)<<10
 			text := func(n int) string { return strings.Repeat(a+b, n/len(a+b)+1)[:n] }
-			if s, l := cost(strings.ToValidUTF8(text(small), "")), cost(strings.ToValidUTF8(text(large), "")); l > 10*s+20*time.Millisecond*time.Duration(large>>15) {
+			if s, l := cost(strings.ToValidUTF8(text(small), "")), cost(strings.ToValidUTF8(text(large), "")); l > 12*s+40*time.Millisecond*time.Duration(large>>15) {
 				t.Errorf("%q: %v for %d KB, %v for %d KB", a+b, s, small>>10, l, large>>10)
 			}
 		}

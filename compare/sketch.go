@@ -49,10 +49,10 @@ func NewSketch(text *Text) Sketch {
 		return s
 	}
 	s.Tokens = uint32(len(tokens))
-	hashes := distinct(appendShingles(make([]uint64, 0, len(tokens)), tokens, min(shingleK, len(tokens))))
+	hashes := appendShingles(make([]uint64, 0, len(tokens)), tokens, min(shingleK, len(tokens)))
 	s.shingles = minhash(hashes, s.mins[:])
 	s.keepKeys(tokens, hashes)
-	pairs := distinct(appendShingles(make([]uint64, 0, len(tokens)), tokens, min(pairK, len(tokens))))
+	pairs := appendShingles(make([]uint64, 0, len(tokens)), tokens, min(pairK, len(tokens)))
 	s.pairs = minhash(pairs, s.pairMins[:])
 	var figures []uint64
 	for i, t := range tokens {
@@ -81,7 +81,7 @@ func distinct(hashes []uint64) []uint64 {
 	return slices.Compact(hashes)
 }
 
-// minhash fills minima, which are zero, and returns the number of hashes.
+// minhash fills minima, which are zero, and returns the number of distinct hashes.
 func minhash(hashes []uint64, minima []byte) uint32 {
 	var least [bins]uint64
 	for _, h := range hashes {
@@ -95,7 +95,7 @@ func minhash(hashes []uint64, minima []byte) uint32 {
 			minima[b/2] |= byte(1+pick(mix(least[b]), 15)) << (b % 2 * 4)
 		}
 	}
-	return uint32(len(hashes))
+	return uint32(countDistinct(hashes))
 }
 
 // Estimate is what two sketches tell of two texts.

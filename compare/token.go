@@ -97,16 +97,20 @@ type table struct {
 	next   []int32 // by offset, likewise
 }
 
-// fill indexes shingles by their offsets, which chains list from the lowest on.
-func (t *table) fill(shingles []uint64) {
+// fill indexes shingles by their offsets, which chains list from the lowest on, and returns how many are distinct.
+func (t *table) fill(shingles []uint64) (distinct int) {
 	size := 1 << bits.Len(uint(2*len(shingles)+1))
 	t.hashes, t.first, t.next = slices.Grow(t.hashes[:0], size)[:size], slices.Grow(t.first[:0], size)[:size],
 		slices.Grow(t.next[:0], len(shingles))[:len(shingles)]
 	clear(t.first)
 	for i := len(shingles) - 1; i >= 0; i-- {
 		slot := t.slot(shingles[i])
+		if t.first[slot] == 0 {
+			distinct++
+		}
 		t.hashes[slot], t.next[i], t.first[slot] = shingles[i], t.first[slot], int32(i+1)
 	}
+	return distinct
 }
 
 // slot is where a hash is, or would be. At most half of the slots are taken.
@@ -126,3 +130,10 @@ func (t *table) find(h uint64) int32 { return t.first[t.slot(h)] - 1 }
 func (t *table) following(offset int32) int32 { return t.next[offset] - 1 }
 
 func (t *table) has(h uint64) bool { return t.first[t.slot(h)] != 0 }
+
+// countDistinct is how many of some hashes are distinct.
+func countDistinct(hashes []uint64) int {
+	t := tables.Get().(*table)
+	defer tables.Put(t)
+	return t.fill(hashes)
+}

@@ -102,21 +102,29 @@ func multiply(text string, i int, value float64) (float64, int) {
 	return value, i
 }
 
-const hanDigits = "零一二三四五六七八九"
-
 // digitOf is the value of a Chinese digit, -1 for none.
 func digitOf(r rune) float64 {
 	switch r {
-	case '〇':
+	case '零', '〇':
 		return 0
-	case '两':
+	case '一':
+		return 1
+	case '二', '两':
 		return 2
-	}
-	if r < '一' || r > '零' {
-		return -1
-	}
-	if at := strings.IndexRune(hanDigits, r); at >= 0 {
-		return float64(at / len("零"))
+	case '三':
+		return 3
+	case '四':
+		return 4
+	case '五':
+		return 5
+	case '六':
+		return 6
+	case '七':
+		return 7
+	case '八':
+		return 8
+	case '九':
+		return 9
 	}
 	return -1
 }
