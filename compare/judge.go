@@ -127,6 +127,7 @@ type Step struct {
 	Question string `json:"question"`
 	Found    string `json:"found"`
 	Decided  bool   `json:"decided"`
+	yes      bool
 }
 
 // Judge says what a later text adds to an earlier one. Nothing else decides about a pair of texts.
@@ -173,14 +174,19 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 
 // finds adds a step to the trace. What was asked for is in parentheses.
 func (j *Judgement) finds(found bool, question, format string, args ...any) bool {
-	j.Trace = append(j.Trace, Step{Question: question, Found: fmt.Sprintf(format, args...)})
+	j.Trace = append(j.Trace, Step{Question: question, Found: fmt.Sprintf(format, args...), yes: found})
 	return found
 }
 
-// as is the judgement that the last step has decided.
+// as is the judgement that the last step with a yes has decided.
 func (j Judgement) as(kind Kind, reason string) Judgement {
 	j.Kind, j.Reason = kind, reason
-	j.Trace[len(j.Trace)-1].Decided = true
+	for i := len(j.Trace) - 1; i >= 0; i-- {
+		if j.Trace[i].yes {
+			j.Trace[i].Decided = true
+			break
+		}
+	}
 	return j
 }
 

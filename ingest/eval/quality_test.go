@@ -195,22 +195,10 @@ func TestFeedQuality(t *testing.T) {
 // TestShortQuality reads labels of an earlier protocol: partial and update were not told apart
 // by what they add, and count nowhere.
 func TestShortQuality(t *testing.T) {
-	text, err := os.ReadFile(corpusFile(t, "short-dev-labels.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var labels []Label
+	labels := shortLabels(t)
 	labelled := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		f := strings.Split(line, "\t")
-		adds, known := map[string]int{"same": Nothing, "template": Something, "different": Something}[f[2]]
-		if !known {
-			adds = Trifle
-		}
-		if f[0] != "id_a" {
-			labels = append(labels, Label{A: f[0], B: f[1], Kind: f[2], Adds: adds, Conf: f[3]})
-			labelled[f[0]], labelled[f[1]] = true, true
-		}
+	for _, l := range labels {
+		labelled[l.A], labelled[l.B] = true, true
 	}
 	items := documents(t, "short-dev.jsonl.gz")
 	items = slices.DeleteFunc(items, func(it *ingest.Item) bool { return !labelled[it.ID] })
@@ -220,6 +208,26 @@ func TestShortQuality(t *testing.T) {
 	check(t,
 		bound{"same → rejected", same.Rejected, same.Pairs, .8, 1},
 		bound{"template, different → rejected", other.Rejected, other.Pairs, 0, .035})
+}
+
+// shortLabels are the labels of short texts, of an older protocol.
+func shortLabels(t *testing.T) (labels []Label) {
+	t.Helper()
+	text, err := os.ReadFile(corpusFile(t, "short-dev-labels.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(line, "\t")
+		adds, known := map[string]int{"same": Nothing, "template": Something, "different": Something}[f[2]]
+		if !known {
+			adds = Trifle
+		}
+		if f[0] != "id_a" {
+			labels = append(labels, Label{A: f[0], B: f[1], Kind: f[2], Adds: adds, Conf: f[3]})
+		}
+	}
+	return labels
 }
 
 func TestBroadcastQuality(t *testing.T) {

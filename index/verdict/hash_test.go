@@ -1,0 +1,39 @@
+package verdict
+
+import (
+	"reflect"
+	"testing"
+)
+
+// TestHashCoversAll changes every number and word of a policy, one after the other: each changes its hash.
+func TestHashCoversAll(t *testing.T) {
+	base := DefaultPolicy()
+	seen := map[string]string{base.Hash(): "the default"}
+	var change func(name string, of func(p *Policy) reflect.Value)
+	change = func(name string, of func(p *Policy) reflect.Value) {
+		p := DefaultPolicy()
+		switch v := of(&p); v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				change(name+"."+v.Type().Field(i).Name, func(p *Policy) reflect.Value { return of(p).Field(i) })
+			}
+			return
+		case reflect.Int, reflect.Int64:
+			v.SetInt(v.Int() + 1)
+		case reflect.Float32, reflect.Float64:
+			v.SetFloat(v.Float() + .125)
+		case reflect.String:
+			v.SetString(v.String() + "x")
+		default:
+			t.Fatalf("%s: a %v", name, v.Kind())
+		}
+		if other, again := seen[p.Hash()]; again {
+			t.Errorf("%s has the hash of %s", name, other)
+		}
+		seen[p.Hash()] = name
+	}
+	change("Policy", func(p *Policy) reflect.Value { return reflect.ValueOf(p).Elem() })
+	if len(seen) < 25 {
+		t.Errorf("only %d fields", len(seen))
+	}
+}
