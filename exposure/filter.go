@@ -43,7 +43,8 @@ type request struct {
 var requests = sync.Pool{New: func() any { return new(request) }}
 
 // FilterBytes answers a request from its bytes, and appends the answer to dst. Ids in a JSON answer are copied from
-// the request as they were spelled. A Bitmap of ⌈n/8⌉ bytes is followed by a second one for relaxed items if at_least was given.
+// the request as they were spelled. A Bitmap of ⌈n/8⌉ bytes is followed by a second one for relaxed items if at_least
+// was given.
 func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format) ([]byte, wire.Outcome, error) {
 	r := requests.Get().(*request)
 	defer requests.Put(r)

@@ -198,17 +198,8 @@ func decodeRecord(rec *redis.Record, addr string) (*state.State, error) {
 	return st, nil
 }
 
-// wait waits until the owner of a partition has written an entry.
-func (f *fleet) wait(ctx context.Context, p int, seq uint64) error {
-	err := f.Acks.Wait(ctx, p, seq)
-	if why, ok := errors.AsType[redis.Refused](err); ok {
-		return refusal(string(why))
-	}
-	return err
-}
-
-// refusal is the error whose text an owner has told.
-func refusal(outcome string) error {
+// Refusal is the error whose text an owner has told.
+func Refusal(outcome string) error {
 	if why, ok := strings.CutPrefix(outcome, ErrLink.Error()+": "); ok {
 		return fmt.Errorf("%w: %s", ErrLink, why)
 	}

@@ -88,7 +88,7 @@ func (f *fleetTest) open(i int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	acks, err := redis.Listen(f.js.Conn(), conn)
+	acks, err := redis.Listen(f.js.Conn(), conn, Refusal)
 	if err != nil {
 		f.t.Fatal(err)
 	}

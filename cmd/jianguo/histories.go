@@ -44,7 +44,7 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ 
 		return err
 	})
 	if err == nil {
-		together.Acks, err = redis.Listen(s.conn, together.Redis)
+		together.Acks, err = redis.Listen(s.conn, together.Redis, exposure.Refusal)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--exposure-store: %w", err)

@@ -23,17 +23,13 @@ type Ack struct {
 	Refused map[uint64]string `json:"refused,omitempty"` // of entries that were not applied: why
 }
 
-// Refused is why an entry was not applied, as its owner has told.
-type Refused string
-
-func (why Refused) Error() string { return string(why) }
-
 // Acks tells requests of this service what owners on any service have applied.
 type Acks struct {
-	conn  *nats.Conn
-	redis *Conn
-	sub   *nats.Subscription
-	parts [Partitions]ackPart
+	conn    *nats.Conn
+	redis   *Conn
+	refusal func(why string) error // the error of what an owner has told
+	sub     *nats.Subscription
+	parts   [Partitions]ackPart
 }
 
 type ackPart struct {
@@ -43,8 +39,8 @@ type ackPart struct {
 }
 
 // Listen begins to hear what owners say.
-func Listen(conn *nats.Conn, redis *Conn) (*Acks, error) {
-	a := &Acks{conn: conn, redis: redis}
+func Listen(conn *nats.Conn, redis *Conn, refusal func(why string) error) (*Acks, error) {
+	a := &Acks{conn: conn, redis: redis, refusal: refusal}
 	var err error
 	a.sub, err = conn.Subscribe(appliedSubject+"*", a.hear)
 	return a, wrap.Err(err, "exposure: subscribe to owners")
@@ -68,10 +64,7 @@ func (a *Acks) hear(m *nats.Msg) {
 	if err != nil || p < 0 || p >= Partitions || json.Unmarshal(m.Data, &ack) != nil {
 		return
 	}
-	a.parts[p].hear(ack)
-}
-
-func (q *ackPart) hear(ack Ack) {
+	q := &a.parts[p]
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if ack.Log != q.log {
@@ -80,12 +73,12 @@ func (q *ackPart) hear(ack Ack) {
 	}
 	refused := map[uint64]error{}
 	for seq, why := range ack.Refused {
-		refused[seq] = Refused(why)
+		refused[seq] = a.refusal(why)
 	}
 	q.Advance(ack.Seq, refused)
 }
 
-// Wait waits until an entry is in Redis, or returns a Refused. Now and then it asks Redis: what an owner
+// Wait waits until an entry is in Redis, or returns why it was refused. Now and then it asks Redis: what an owner
 // says may get lost.
 func (a *Acks) Wait(ctx context.Context, p int, seq uint64) error {
 	return a.parts[p].Applied.Wait(ctx, seq, func() error {

@@ -1,5 +1,6 @@
 // Package redis keeps users' histories in a Redis, or in a server that speaks its protocol,
-// for several services at once. It does not decode them: that is the business of package exposure.
+// for several services at once. It does not decode them: that is the business of package exposure. It also reads the
+// Redis that a platform had before (Old).
 //
 // # Records
 //

@@ -15,10 +15,10 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// Old is the Redis that a platform had before, during the move from it. It answers filters as well, and the histories of
-// users are imported from it: each user when asked for (Ask), or all of them (ImportAll). What a policy would forget is
-// left out (Plan). The rest goes into the log like any report, oldest first, so that what is imported twice counts
-// once. The old store is only read. Its fields are set before its first use, and all methods may
+// Old is the Redis that a platform had before, during the move from it. It answers filters as well, and the histories
+// of users are imported from it: each user when asked for (Ask), or all of them (ImportAll). What a policy would
+// forget is left out (Plan). The rest goes into the log like any report, oldest first, so that what is imported twice
+// counts once. The old store is only read. Its fields are set before its first use, and all methods may
 // then be called from any goroutine.
 type Old struct {
 	Timeout time.Duration // of a filter request

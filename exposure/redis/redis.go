@@ -76,7 +76,8 @@ type Conn struct {
 	Prefix string // of all keys
 }
 
-// Open connects to redis://[USER:PASSWORD@]HOST[:PORT][/DB][?addr=HOST:PORT...]; one of the hosts of a cluster is enough.
+// Open connects to redis://[USER:PASSWORD@]HOST[:PORT][/DB][?addr=HOST:PORT...]; one of the hosts of a cluster is
+// enough.
 // rediss:// is with TLS, and takes files in PEM: ?ca=FILE, the authority of the servers, and &cert=FILE&key=FILE to
 // show them. Keys begin with the prefix.
 func Open(address, prefix string) (*Conn, error) {
