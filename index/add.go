@@ -28,10 +28,12 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 		return nil, ErrRecipe
 	}
 	outcomes := make([]Outcome, len(mutations))
-	x.mu.RLock()
 	applied := x.applied
-	x.mu.RUnlock()
-	err := x.apply(ctx, max(applied, lastSeq(mutations)), func(b *batch) {
+	last := applied
+	for i := range mutations {
+		last = max(last, mutations[i].Seq)
+	}
+	err := x.apply(ctx, last, func(b *batch) {
 		for i := range mutations {
 			m := &mutations[i]
 			err := must.Catch(func() {
@@ -54,14 +56,6 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 	x.metrics.observe(outcomes)
 	x.rate.add(time.Now(), len(mutations))
 	return outcomes, nil
-}
-
-func lastSeq(mutations []Mutation) uint64 {
-	var last uint64
-	for i := range mutations {
-		last = max(last, mutations[i].Seq)
-	}
-	return last
 }
 
 // Preview does ahead of time most of the work of judging an article that arrives at
