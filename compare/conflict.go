@@ -25,7 +25,7 @@ type Conflict struct {
 // Agreement counts what two texts have at places in common.
 type Agreement struct {
 	Conflicts []Conflict // one of each; neither text says anywhere what the other one says here
-	// Subject is a word for what each text is about, if the conflicts do not say it; empty: none.
+	// Subject is what two headlines of one form have at one place; empty: nothing.
 	Subject  [2]string
 	Disputed int // quantities in conflict that the other text has elsewhere
 	Equal    int // quantities that are equal, or may be

@@ -279,7 +279,6 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 	case n >= l.Conflicts && (share >= l.Disagree || apart >= l.Recurs), short && n > 0 && share >= l.DisagreeShort:
 		return OtherFacts, found
 	case min(len(a), len(b)) >= l.Subjects:
-		g.Subject = [2]string{a[0], b[0]}
 		return OtherFacts, "subjects that the other text has not: " + strings.Join(a, "、") + " / " + strings.Join(b,
 			"、")
 	case short && apart >= l.Recurs:

@@ -19,7 +19,7 @@ type words struct {
 	all, nearlyAll, mostly, half  string            // of the item stands in the earlier text
 	noFigures, noNews             string
 	adds, addsAbout, lacks        string
-	otherDay                      string
+	otherDay, otherSubject        string
 	against, list, colon, between string
 }
 
@@ -33,7 +33,7 @@ var chinese = words{
 	},
 	all: "正文全见于先到稿", nearlyAll: "几乎全文见于先到稿", mostly: "大半见于先到稿", half: "约一半见于先到稿",
 	noFigures: "无新数字", noNews: "无新内容", adds: "新增", addsAbout: "新增约%d字", lacks: "先到稿另有约%d字",
-	otherDay: "另一日的同类消息", against: "｜先到稿 ", list: "、", colon: "：", between: "；",
+	otherDay: "另一日的同类消息", otherSubject: "主体不同", against: "｜先到稿 ", list: "、", colon: "：", between: "；",
 }
 
 var english = words{
@@ -51,7 +51,8 @@ var english = words{
 	all: "all of it is in the earlier text", nearlyAll: "nearly all of it is in the earlier text",
 	mostly: "most of it is in the earlier text", half: "about half of it is in the earlier text",
 	noFigures: "no new figure", noNews: "nothing new", adds: "new", addsAbout: "about %d new characters",
-	lacks: "the earlier text has about %d more", otherDay: "news of its kind of another day", against: " | earlier: ",
+	lacks: "the earlier text has about %d more", otherDay: "news of its kind of another day",
+	otherSubject: "another subject", against: " | earlier: ",
 	list: ", ", colon: ": ", between: "; ",
 }
 
@@ -79,10 +80,13 @@ func Sentence(f *Facts, language string) string {
 	case compare.SameText, compare.Reworded, compare.Contained:
 		return relation + w.colon + w.copied(f)
 	case compare.OtherFacts, compare.OtherDay:
-		if len(f.Conflict) == 0 && f.Reason == compare.OtherDay {
+		if len(f.Conflict) > 0 {
+			return relation + w.pairs(f)
+		}
+		if f.Reason == compare.OtherDay {
 			return relation + w.colon + w.otherDay
 		}
-		return relation + w.pairs(f)
+		return relation + w.colon + w.otherSubject
 	case compare.Update:
 		return relation + w.pairs(f) + w.between + w.added(f)
 	}

@@ -142,5 +142,5 @@ func (p Policy) Detail() string {
 // Unrelated reports whether the sketches of two texts already tell that comparing the texts would find nothing.
 // contained is the larger of the two containments.
 func (p *Policy) Unrelated(resemblance, contained float32) bool {
-	return resemblance < p.Look && float64(contained) < 2*p.Limits.Look
+	return resemblance < p.Look && float64(contained) < p.Limits.Look
 }
