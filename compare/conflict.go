@@ -97,6 +97,9 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 // namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or
 // else the words that neither text has anywhere but here.
 func (x *Alignment) namesAt(g *Agreement, a0, a1, b0, b1 int) {
+	if a0, b0 = x.Later.lastClause(a0, a1), x.Earlier.lastClause(b0, b1); a0 == a1 || b0 == b1 {
+		return
+	}
 	a, b := x.Later.span(a0, a1), x.Earlier.span(b0, b1)
 	nameA, okA := x.Later.foreign(a, x.Earlier.Doc)
 	nameB, okB := x.Earlier.foreign(b, x.Later.Doc)
@@ -109,6 +112,16 @@ func (x *Alignment) namesAt(g *Agreement, a0, a1, b0, b1 int) {
 	if !strings.ContainsAny(textA+textB, "\n") && !x.Earlier.has(textA) && !x.Later.has(textB) {
 		g.add(x, Conflict{Later: a, Earlier: b, Name: true, Subject: x.Later.unlisted(a) && x.Earlier.unlisted(b)})
 	}
+}
+
+// lastClause is where the last clause that begins behind some token begins; the first token, where none does.
+func (d *Doc) lastClause(from, to int) int {
+	for i := to - 1; i > from; i-- {
+		if d.begins(i) {
+			return i
+		}
+	}
+	return from
 }
 
 // unlisted reports whether two words in a row have one character each: of what the dictionary does not have, such as

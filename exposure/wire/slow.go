@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -37,6 +38,8 @@ func malformed(err error) error {
 		for field = range bad.JSONPointer.Tokens() {
 			break
 		}
+		// Its own words quote names of the body, such as a user's, and are logged.
+		err = fmt.Errorf("%w after byte %d", bad.Err, bad.ByteOffset)
 	}
 	if !slices.Contains(names[:], field) {
 		return Malformedf("", "the body is not a JSON object in UTF-8: %v", err)
