@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ func TestSizes(t *testing.T) {
 		if ast.IsGenerated(file) {
 			return nil
 		}
+		narrow(t, path)
 		folder := filepath.Dir(path)
 		lines := positions.File(file.Package).LineCount()
 		packages[folder] += lines
@@ -64,6 +66,29 @@ func TestSizes(t *testing.T) {
 	for name, n := range methods {
 		if n > typeMethods {
 			t.Errorf("%s has %d methods, at most %d", name, n, typeMethods)
+		}
+	}
+}
+
+// lineColumns bounds the width of a line; a tab is four columns.
+const lineColumns = 120
+
+// narrow holds the lines of a file to their width.
+func narrow(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		columns := 0
+		for _, r := range line {
+			if columns++; r == '\t' {
+				columns += 3
+			}
+		}
+		if columns > lineColumns {
+			t.Errorf("%s:%d has %d columns, at most %d", path, i+1, columns, lineColumns)
 		}
 	}
 }

@@ -8,8 +8,8 @@
 //
 //	S(q, c) = Σ v_b² over the bits b in which q and c differ
 //
-// is small for copies, with any number of flipped bits, and about 32 for unrelated texts. S is measured with the margins of
-// the query, so it is not symmetric.
+// is small for copies, with any number of flipped bits, and about 32 for unrelated texts. S is measured with the
+// margins of the query, so it is not symmetric.
 //
 // A text without features has no fingerprint: Print.Empty reports it, and such a text must never be compared by
 // distance.

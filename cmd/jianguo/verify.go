@@ -104,7 +104,8 @@ func (c *verifyCmd) verify(co *streams) error {
 			fmt.Fprintln(co.out, p)
 		}
 		if len(r.Recipes) > 0 {
-			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run "+
+			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: "+
+				"run "+
 				"`jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
 		}
 		_, err = fmt.Fprintf(co.out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r.Problems),

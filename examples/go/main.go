@@ -25,7 +25,8 @@ func (c *client) post(path, accept string, body map[string]any) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {accept}, "Authorization": {"Bearer " + c.token}}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {accept},
+		"Authorization": {"Bearer " + c.token}}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err

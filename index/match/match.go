@@ -322,7 +322,7 @@ func newMetrics() metrics {
 		looked: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
 			Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}}),
 		searches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_index_searches_total",
-			Help: "Searches for an article's relatives: made ahead of its turn, or again in its turn."}, []string{"made"}),
+			Help: "Searches for an article's relatives: made ahead of its turn, or again in it."}, []string{"made"}),
 	}
 }
 
