@@ -312,8 +312,8 @@ func TestReindex(t *testing.T) {
 					t.Fatalf("what stands (-fresh +reindexed):\n%s", diff)
 				}
 				met += a.sameProposals(x, fresh, d)
-				for i := range 60 {
-					if i == 30 {
+				for i := range 90 {
+					if i == 45 {
 						swept += sweepAndSave(t, x, fresh)
 					}
 					s := a.next(decisions)
