@@ -334,7 +334,7 @@ func TestReindex(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if met < 30 || swept == 0 {
+			if met < 30 || swept == 0 && !testbed.Race { // the race detector sees one reindex of each world
 				t.Errorf("%d proposals, %d exemplars swept: it is another world that this needs", met, swept)
 			}
 		})
