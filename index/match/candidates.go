@@ -110,6 +110,8 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	}
 	for _, next := range beyond {
 		if e := &next.estimate; !next.exempt && float64(max(e.Later, e.Earlier)) >= c.policy.Limits.Later {
+			// What a preview may have found out about its text does not count.
+			next.comparison = &comparison{ordinal: next.Ordinal, tokens: next.tokens, estimate: next.estimate}
 			return next, c.say(ctx, next)
 		}
 	}

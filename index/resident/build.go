@@ -3,6 +3,7 @@ package resident
 import (
 	"context"
 	"database/sql"
+	"fmt"
 
 	"github.com/zeebo/xxh3"
 
@@ -52,6 +53,7 @@ func (b *Builder) loadRows(ctx context.Context, after int64) {
 		var ordinal, cluster uint32
 		var f Flags
 		must.Do(r.Scan(&ordinal, &cluster, &f))
+		b.exists("current", ordinal)
 		b.Rows.SetFlags(ordinal, f|b.Rows.Flags(ordinal)&Swept)
 		b.Rows.SetCluster(ordinal, cluster)
 	}
@@ -60,7 +62,15 @@ func (b *Builder) loadRows(ctx context.Context, after int64) {
 	since := int64(b.Rows.Arrived(uint32(after)))*1000 - 24*3600*1000
 	query = `SELECT id, last_at FROM clusters WHERE last_at >= ?`
 	for id, last := range sqlite.Pairs[uint32, int64](ctx, b.DB, query, since) {
+		b.exists("clusters", id)
 		b.Rows.Touch(id, max(b.Rows.Touched(id), uint32(last/1000)))
+	}
+}
+
+// exists ends the load if a table names a version that is not there: the file is damaged.
+func (b *Builder) exists(table string, ordinal uint32) {
+	if b.Rows.Flags(ordinal) == 0 {
+		must.Do(fmt.Errorf("table %s: there is no version %d", table, ordinal))
 	}
 }
 
