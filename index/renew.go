@@ -92,15 +92,7 @@ func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *Reindex
 		x.change(ctx, made, next, changes, switched)
 	})
 	err := must.Catch(func() {
-		for group := range slices.Chunk(changes, 1024) {
-			x.locked(func() {
-				for i := range group {
-					if c := &group[i]; !c.Blank {
-						x.tables.Rows.SetOutline(c.Ordinal, &c.Outline)
-					}
-				}
-			})
-		}
+		// Outlines of what has changed are read by the next start: previews may be reading those of before.
 		must.Do(made.Clean(ctx))
 		must.Do(snapshots{x.catalogue}.Snapshot(ctx))
 	})
