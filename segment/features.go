@@ -3,6 +3,7 @@ package segment
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -31,10 +32,13 @@ type weights struct {
 
 var shippedWeights = weights{single: 0.5, number: 4, pairs: 80}
 
-// features counts the features of one text.
+// features counts the features of one text and weighs them.
 type features struct {
-	index  map[uint64]int32 // in counts, by hash
-	counts []counted        // in order of first occurrence
+	// slots is an open-addressing table from a feature's hash to its index in counts: the upper half of the
+	// hash, and the index plus one; 0 is free. Unlike a map it is no larger than the text at hand needs, so a
+	// long text does not make all later ones slower.
+	slots  []uint64
+	counts []counted
 }
 
 type counted struct {
@@ -48,8 +52,11 @@ type counted struct {
 const minWeight = 1.0 / 64
 
 // appendTerms appends the features of a content that consists of these words.
-func appendTerms(dst []Term, content []byte, words []cut.Token, l *lexicon, w *weights) []Term {
-	f := features{make(map[uint64]int32, 2*len(words)), make([]counted, 0, 2*len(words))}
+func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l *lexicon, w *weights) []Term {
+	f.counts = f.counts[:0]
+	size := 4 << bits.Len(uint(len(words)))
+	f.slots = slices.Grow(f.slots[:0], size)[:size]
+	clear(f.slots)
 	pairs := min(1, w.pairs/float32(len(words)))
 	var before counted
 	for _, x := range words {
@@ -88,13 +95,20 @@ func appendTerms(dst []Term, content []byte, words []cut.Token, l *lexicon, w *w
 }
 
 func (f *features) count(c counted) {
-	if i, ok := f.index[c.hash]; ok {
-		f.counts[i].tf++
-		return
+	const upper = 0xffffffff << 32
+	mask := uint64(len(f.slots) - 1)
+	i := c.hash & mask
+	for ; f.slots[i] != 0; i = (i + 1) & mask {
+		if (f.slots[i]^c.hash)&upper == 0 {
+			if x := &f.counts[uint32(f.slots[i])-1]; x.hash == c.hash {
+				x.tf++
+				return
+			}
+		}
 	}
 	c.tf = 1
-	f.index[c.hash] = int32(len(f.counts))
 	f.counts = append(f.counts, c)
+	f.slots[i] = c.hash&upper | uint64(len(f.counts))
 }
 
 // pair is the hash of two words in order, from their hashes.

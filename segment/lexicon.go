@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 
 	"github.com/go-ego/gse"
@@ -15,14 +16,14 @@ import (
 // A lexicon is the dictionary with the document frequencies of its words and of others.
 type lexicon struct {
 	*cut.Dictionary
-	// idf holds the inverse document frequencies of words by their hashes, 0 for a stop word.
-	idf map[uint64]float32
+	// idf holds the inverse document frequencies of words in units of 1/idfUnit, 0 for a stop word. It is an
+	// open-addressing table: in each slot the hash of a word, with the frequency as its lowest byte; 0 is free.
+	idf []uint64
 	// rarest is the inverse document frequency of a word that was not seen in the corpus.
-	rarest float32
+	rarest uint8
 }
 
-// idfUnit is the fraction to which inverse document frequencies are rounded.
-const idfUnit = 1. / 16
+const idfUnit = 16
 
 // unlisted is the document frequency of a word that is too rare for the table.
 const unlisted = 2
@@ -37,8 +38,8 @@ func (l *lexicon) weigh(file []byte) error {
 	if err := g.LoadStopEmbed(); err != nil {
 		return err
 	}
-	l.idf = make(map[uint64]float32, bytes.Count(file, []byte("\n"))+len(g.StopWordMap))
-	documents, before, idf := 0, 0, float32(0)
+	l.idf = make([]uint64, 2<<bits.Len(uint(bytes.Count(file, []byte("\n"))+len(g.StopWordMap))))
+	documents, before, idf := 0, 0, uint8(0)
 	line := 0
 	for s := range bytes.Lines(file) {
 		line++
@@ -57,29 +58,39 @@ func (l *lexicon) weigh(file []byte) error {
 		if n != before { // a logarithm takes longer than the rest of a line
 			before, idf = n, quantize(documents, n)
 		}
-		l.idf[xxh3.Hash(word)] = idf
+		l.set(xxh3.Hash(word), idf)
 	}
 	if documents == 0 {
 		return fmt.Errorf("want documents and their number first")
 	}
 	for w := range g.StopWordMap {
-		l.idf[xxh3.HashString(w)] = 0
+		l.set(xxh3.HashString(w), 0)
 	}
 	return nil
 }
 
-// quantize returns the inverse document frequency of a word in n documents.
-func quantize(documents, n int) float32 {
-	idf := math.Log((float64(documents) + 1) / (float64(n) + 0.5))
-	return float32(max(1, min(255, math.Round(idf/idfUnit))) * idfUnit)
+func quantize(documents, n int) uint8 {
+	return uint8(max(1, min(255, math.Round(idfUnit*math.Log((float64(documents)+1)/(float64(n)+0.5))))))
 }
+
+// slot is the slot of the word with this hash, or the free one where it belongs.
+func (l *lexicon) slot(hash uint64) *uint64 {
+	mask := uint64(len(l.idf) - 1)
+	i := hash & mask
+	for l.idf[i] != 0 && (l.idf[i]^hash)>>8 != 0 {
+		i = (i + 1) & mask
+	}
+	return &l.idf[i]
+}
+
+func (l *lexicon) set(hash uint64, idf uint8) { *l.slot(hash) = hash&^0xff | uint64(idf) }
 
 // weight returns the inverse document frequency of a word, given its hash; 0 for a stop word.
 func (l *lexicon) weight(hash uint64) float32 {
-	if idf, ok := l.idf[hash]; ok {
-		return idf
+	if v := *l.slot(hash); v != 0 {
+		return float32(uint8(v)) / idfUnit
 	}
-	return l.rarest
+	return float32(l.rarest) / idfUnit
 }
 
 // names reports whether a word of the text is a name of two characters or more.
@@ -92,8 +103,8 @@ func (l *lexicon) names(t cut.Token) bool {
 func (l *lexicon) addWords(file string, normal func(string) string) error {
 	added, err := l.AddWords(file, normal)
 	for _, word := range added {
-		if hash := xxh3.HashString(word); l.idf[hash] != 0 {
-			l.idf[hash] = l.rarest
+		if hash := xxh3.HashString(word); *l.slot(hash) != 0 {
+			l.set(hash, l.rarest)
 		}
 	}
 	return err

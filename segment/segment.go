@@ -163,7 +163,7 @@ func (s *tables) analyze(t *Text, title, body string) {
 	t.join(t.bodyOut)
 	t.Exact = xxh3.Hash128(t.content).Bytes()
 	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
-	t.Terms = appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
+	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
 	t.findWords(&s.lexicon)
 }
 

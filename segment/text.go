@@ -29,10 +29,11 @@ type Text struct {
 	title, body       normalizer
 	titleOut, bodyOut []byte
 	// content is Body, or Title and Body, with single spaces between Latin words and no other separators.
-	content []byte
-	form    []byte // of a short text
-	cutter  cut.Cutter
-	words   []cut.Token
+	content  []byte
+	form     []byte // of a short text
+	cutter   cut.Cutter
+	features features
+	words    []cut.Token
 }
 
 func (t *Text) reset() {
