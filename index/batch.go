@@ -111,8 +111,8 @@ func (b *batch) unchanged(v *version) Outcome {
 }
 
 func (b *batch) lastEvent(ordinal uint32) (e eventRow) {
-	err := b.query(`SELECT `+eventColumns+` FROM events WHERE number IN (`+eventsOf+`)
-		ORDER BY number DESC LIMIT 1`, ordinal).Scan(e.columns()...)
+	err := b.query(`SELECT `+eventColumns+`, `+eventStands+` FROM events e WHERE number IN (`+eventsOf+`)
+		ORDER BY number DESC LIMIT 1`, ordinal).Scan(append(e.columns(), &e.stands)...)
 	must.Dof(err, "last event of ordinal %d", ordinal)
 	return e
 }
@@ -215,10 +215,11 @@ func (b *batch) posting(ordinal uint32) resident.Posting {
 func (b *batch) emit(e eventRow, r *itemRow) Event {
 	e.number = b.event
 	e.ordinal = uint64(r.ordinal)
+	e.stands = cmp.Or(e.stands, e.cause)
 	if e.policy = b.x.levels[""].stamp; e.cause == CauseIngest || e.cause == CauseRevision {
 		e.policy = r.policy
 	}
-	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(e.columns()...), "event %d", e.number)
 	b.event++
 	return b.render(&e, r)

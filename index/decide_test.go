@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/index/resident"
+	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/testbed"
 )
@@ -38,6 +39,17 @@ func standing(t tester, x *Index) []string {
 			members = append(members, fmt.Sprint(m.Ordinal))
 		}
 		lines = append(lines, fmt.Sprintf("  among %s", strings.Join(members, " ")))
+		brief, err := x.Briefs(context.Background(), []uint32{ordinal})
+		if err != nil {
+			return err
+		}
+		it, err := x.Item(context.Background(), brief[ordinal].ID)
+		if err != nil {
+			return err
+		}
+		e := it.InForce()[0]
+		lines = append(lines, fmt.Sprintf("  since event %d, of %q: %s", e.Number, it.Event.Of, strings.TrimSuffix(it.Event.Why, verdict.NoteSeparator(x.cfg.Language)+x.Note(&it.Event))),
+			"  "+e.Why+brief[ordinal].Why("", Chinese))
 		return nil
 	})
 	if err != nil {

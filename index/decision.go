@@ -93,8 +93,10 @@ type effect struct {
 	// lead had been withdrawn, which left its copies what they were, and came back
 	// as a copy of something else.
 	Leadless bool `json:"leadless,omitempty"`
-	Before   cell `json:"before"`
-	After    cell `json:"after"`
+	// Event is the one by which the item was as it is Before.
+	Event  uint64 `json:"event,omitempty"`
+	Before cell   `json:"before"`
+	After  cell   `json:"after"`
 }
 
 // decision is one decision being applied.
@@ -222,10 +224,20 @@ func (d *decision) change(v *version, after cell) {
 	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
 		return
 	}
+	d.effects[len(d.effects)-1].Event = d.inForce(v).number
 	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor,
 		rule: after.Rule, of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision,
 		note: textOrNull(d.note)}
 	d.changes = append(d.changes, changeOf{e, &v.itemRow})
+}
+
+// inForce is the event that states how an item is: its last one, or the one which that brought back.
+func (d *decision) inForce(v *version) eventRow {
+	e := d.lastEvent(v.ordinal)
+	if e.restores.Valid {
+		e.number = uint64(e.restores.Int64)
+	}
+	return e
 }
 
 // tell emits an event for each change, once all are made: only then is it known

@@ -17,11 +17,11 @@ import (
 func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	ev := Event{
 		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause,
-		Rule: e.rule, Of: of,
+		Restores: uint64(e.restores.Int64), Stands: e.stands, Rule: e.rule, Of: of,
 		Cluster: e.cluster, Fingerprint: simhash.Fingerprint(r.fingerprint).String(),
 		Recipe: x.stampHash(r.recipe), Policy: x.stampHash(e.policy), At: time.UnixMilli(e.at).UTC(),
 	}
-	if e.cause == CauseIngest || e.cause == CauseRevision {
+	if e.stands == CauseIngest || e.stands == CauseRevision {
 		ev.Series = uint32(r.series.Int64)
 		if r.of.Valid {
 			ev.Measure(r.distance, r.margin, r.resemblance)
@@ -41,14 +41,14 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 // queryEvents is ended by package must.
 func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) (events []Event) {
 	for rows := range sqlite.Rows(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause,
-		e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
+		e.rule, e.of, e.cluster, e.policy, e.revision, e.note, e.restores, `+eventStands+`,
 		i.id, i.fingerprint, i.recipe, i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
 		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
 		WHERE `+where, args...) {
 		var e eventRow
 		var r itemRow
 		var of sql.NullString
-		must.Do(rows.Scan(append(e.columns(), &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance,
+		must.Do(rows.Scan(append(e.columns(), &e.stands, &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance,
 			&r.margin, &r.resemblance, &r.evidence, &of)...))
 		events = append(events, x.event(&e, &r, of.String))
 	}

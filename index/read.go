@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -28,6 +29,22 @@ type Item struct {
 	History []Event `json:"history"`
 	// Body is the kept text; nil if it was not kept.
 	Body *string `json:"body,omitempty"`
+}
+
+// InForce is History without what was taken back: without undos, and without what each of them undid.
+func (it *Item) InForce() (events []Event) {
+	next := uint64(math.MaxUint64)
+	for _, e := range it.History {
+		if e.Number > next {
+			continue
+		}
+		if next = e.Number; e.Restores != 0 {
+			next = e.Restores
+			continue
+		}
+		events = append(events, e)
+	}
+	return events
 }
 
 // Before reports whether the item arrived before another one. It compares the numbers

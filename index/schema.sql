@@ -74,6 +74,7 @@ CREATE TABLE events (               -- F: every change of an item's state, gaple
   policy   INTEGER NOT NULL,
   revision INTEGER NOT NULL,
   note     TEXT,                    -- why, where a person or a source gave a reason
+  restores INTEGER,                 -- of an undo: the event whose verdict and reason it brings back
   sum      INTEGER
 );
 CREATE INDEX events_later ON events (ordinal) WHERE cause > 2; -- causes 1 and 2 are arrivals: items.event

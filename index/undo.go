@@ -86,5 +86,11 @@ func (d *decision) restore(e *effect) {
 		c := d.batch.cluster(e.After.Cluster)
 		d.direct(c.id, c.lead, e.Before.Cluster)
 	}
+	before := len(d.changes)
 	d.change(v, e.Before)
+	if len(d.changes) > before && e.Event != 0 {
+		back := &d.changes[before].event
+		back.restores = sql.NullInt64{Int64: int64(e.Event), Valid: true}
+		must.Do(d.query(`SELECT cause FROM events WHERE number = ?`, e.Event).Scan(&back.stands))
+	}
 }

@@ -21,7 +21,7 @@ type comparison struct {
 	Cut, Partial     bool
 	AllSame          bool
 	When             string // how long before B A was published
-	Late             bool   // B was published before A
+	Ahead            int    // 1: A was published first, -1: B was; 0: it is not known
 }
 
 // group is one row that differs, or several equal rows, folded.
@@ -44,7 +44,7 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 		// The numbers of the sentence.
 		v.SharedA, v.SharedB = float64(e.Facts.Coverage.Earlier), float64(e.Facts.Coverage.Later)
 	}
-	v.When, v.Late = p.Ahead(a, b)
+	v.When, v.Ahead = p.Ahead(a, b)
 	v.AllSame = true
 	var equal *group // the last one, as long as rows are equal
 	for _, row := range r.Rows() {

@@ -102,7 +102,7 @@ func TestEditor(t *testing.T) {
 		compare("fast")
 		b.script(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve() }`)
 		b.key("y")
-		b.until(`!!window.copied && document.querySelector("[data-copy]").dataset.done === "已复制"`)
+		b.until(`!!window.copied && document.querySelector("[data-key=y]").dataset.done === "已复制"`)
 		for _, want := range []string{"《渔村的潮声》", "快转网", "《潮声里的渔村》", "潮声报", "%", "https://example.org/tide", "没有发布"} {
 			if copied := eval[string](b, "window.copied"); !strings.Contains(copied, want) {
 				t.Errorf("the answer has no %q: %s", want, copied)

@@ -40,7 +40,7 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 	against := it.Event.Of
 	if against == "" {
 		// Released or withdrawn: the article it was judged against still explains it.
-		for _, e := range it.History {
+		for _, e := range it.InForce() {
 			if against = e.Of; against != "" {
 				break
 			}
@@ -102,26 +102,41 @@ func (c *Console) equal(ctx context.Context, it, lead *index.Item) *index.Item {
 	return nil
 }
 
-// Reply is what an editor may answer to the author of an item.
-func (p *page) Reply(v *itemView) string {
+// Replies are what an editor may answer to the author of an item, in the language of the page and in the other one.
+func (p *page) Replies(v *itemView) map[string]string {
+	other := *p
+	other.Language = map[bool]string{true: index.English, false: index.Chinese}[p.Language == index.Chinese]
+	return map[string]string{p.Language: p.reply(v), other.Language: other.reply(v)}
+}
+
+// reply says no more than what is known: which text was published first, if both times are, and no address of a text
+// that was taken down.
+func (p *page) reply(v *itemView) string {
 	quoted := func(it *index.Item) string {
-		at := it.Arrived
+		at, did := it.Arrived, p.T("收到", "received")
 		if index.Credible(it.Published, it.Arrived) {
-			at = *it.Published
+			at, did = *it.Published, p.T("发布", "published")
 		}
-		return fmt.Sprintf(p.T("《%s》（%s，%s）", "\"%s\" (%s, %s)"), p.Headline(it), p.Or(it.Source),
-			at.In(location).Format("2006-01-02 15:04"))
+		return fmt.Sprintf(p.T("《%s》（%s，%s %s）", "\"%s\" (%s, %s %s)"), p.Headline(it), p.Or(it.Source),
+			at.In(location).Format("2006-01-02 15:04"), did)
 	}
-	state := p.T("没有发布，因为与更早的稿件重复", "was not published: it repeats an earlier article")
-	switch v.Event.Verdict {
-	case index.Suspect:
-		state = p.T("正在复核，因为与更早的稿件相近", "is being looked at: it is like an earlier article")
-	case index.Unique:
-		state = p.T("经复核已经放行。此前被拦下，是因为与更早的稿件相近",
-			"has been released. It was held back because it is like an earlier article")
+	state := map[index.Verdict]string{
+		index.Duplicate: p.T("没有发布", "was not published"), index.Suspect: p.T("正在复核", "is being looked at"),
+		index.Unique:    p.T("经复核已经放行", "has been released"),
+		index.Withdrawn: p.T("已经下线", "was taken down")}[v.Event.Verdict]
+	why, which := p.T("它与更早的稿件相近", "it is like an earlier article"), p.T("更早的稿件", "The earlier article")
+	switch v.Compare.Ahead {
+	case 0:
+		why, which = p.T("它与我们先收到的稿件相近，两稿发布的先后不明",
+			"it is like an article that we received before; which was published first is not known"),
+			p.T("先收到的稿件", "The article received before")
+	case -1:
+		why, which = p.T("我们先收到了相近的稿件；按发布时间，您的稿件在先",
+			"we had received an article like it, though yours was published first"),
+			p.T("先收到的稿件", "The article received before")
 	}
-	lines := []string{fmt.Sprintf(p.T("您好，您的稿件%s%s。", "Your article %s %s."), quoted(v.Item), state),
-		fmt.Sprintf(p.T("更早的稿件：%s。", "The earlier article: %s."), quoted(v.Lead)),
+	lines := []string{fmt.Sprintf(p.T("您好，您的稿件%s%s：%s。", "Your article %s %s: %s."), quoted(v.Item), state, why),
+		fmt.Sprintf(p.T("%s：%s。", "%s: %s."), which, quoted(v.Lead)),
 		fmt.Sprintf(p.T("您的稿件有 %s 见于该稿，该稿有 %s 见于您的稿件。",
 			"%s of your article is in it, and %s of it is in your article."), p.Whole(v.Compare.SharedB),
 			p.Whole(v.Compare.SharedA))}
@@ -130,8 +145,10 @@ func (p *page) Reply(v *itemView) string {
 			"About %d characters are not in it, such as “%s”."),
 			e.Facts.New.Characters, strings.Join(e.Facts.New.Quotes, p.T("、", ", "))))
 	}
-	if address := p.LinkOf(v.Lead.URL); address != "" {
-		lines = append(lines, address)
+	if v.Lead.Event.Verdict == index.Withdrawn {
+		lines = append(lines, p.T("该稿现已下线。", "It has been taken down."))
+	} else if link := p.LinkOf(v.Lead.URL); link != "" {
+		lines = append(lines, link)
 	}
 	if v.Event.Verdict == index.Duplicate {
 		lines = append(lines, p.T("如果您是原作者，或已获授权，请回复说明。", "If you are its author, or have a licence, please tell us."))

@@ -54,7 +54,11 @@ func (p *page) Why(e index.Event) sentence {
 	note, colon := p.c.cfg.Index.Note(&e), p.T("：", ": ")
 	separator := map[bool]string{true: ": ", false: "："}[p.c.cfg.Index.Language() == index.English]
 	if by, reason, hasReason := strings.Cut(note, separator); e.Cause == index.CauseEditor && by != "" {
-		by += p.T(" ", ": ") + p.T(editorDid[e.Verdict][0], editorDid[e.Verdict][1])
+		did := editorDid[e.Verdict]
+		if e.Restores != 0 {
+			did = [2]string{"撤销了决定", "took a decision back"}
+		}
+		by += p.T(" ", ": ") + p.T(did[0], did[1])
 		if hasReason {
 			by += colon + reason
 		}
@@ -69,20 +73,12 @@ func (p *page) Why(e index.Event) sentence {
 
 // editorDid is what an editor did to an item that has a verdict since.
 var editorDid = map[index.Verdict][2]string{index.Unique: {"放行", "released it"},
-	index.Suspect:   {"撤销了决定", "took a decision back"},
 	index.Duplicate: {"判为重复", "rejected it"}, index.Withdrawn: {"封禁", "blocked it"}}
 
 // WhyNow is the reason of an item's present verdict. A verdict that an undo
 // restored has the reason it had before.
 func (p *page) WhyNow(it *index.Item) sentence {
-	if it.Event.Cause == index.CauseEditor && it.Event.Verdict != index.Unique {
-		for _, e := range it.History {
-			if e.Cause != index.CauseEditor && e.Verdict == it.Event.Verdict && e.Of == it.Event.Of {
-				return p.Why(e)
-			}
-		}
-	}
-	return p.Why(it.Event)
+	return p.Why(it.InForce()[0])
 }
 
 // BriefWhy is the reason of a listed item's verdict in one sentence.

@@ -37,21 +37,21 @@ func (l locale) SharedBy(c *browse.Copy) string {
 	return fmt.Sprintf(l.T("转载 %s · 原创 %s", "copy %s · origin %s"), copier, origin)
 }
 
-// Ahead says how long before another item one was published, and whether it was not. Only
-// times of publication are compared.
-func (l locale) Ahead(a, b *index.Item) (when string, late bool) {
+// Ahead says how long before another item one was published, and which was first: 1 the one, -1
+// the other, 0 if that is not known. Only times of publication are compared.
+func (l locale) Ahead(a, b *index.Item) (when string, first int) {
 	c := browse.Copy{Origin: &index.Brief{Published: a.Published, Arrived: a.Arrived},
 		Copier: &index.Brief{Published: b.Published, Arrived: b.Arrived}}
 	behind, known := c.Behind()
 	switch {
 	case !known:
-		return l.T("时间不足，先后不明", "a time of publication is missing"), false
+		return l.T("时间不足，先后不明", "a time of publication is missing"), 0
 	case behind < 0:
-		return l.T("晚 ", "later by ") + l.Span(-behind), true
+		return l.T("晚 ", "later by ") + l.Span(-behind), -1
 	case behind == 0:
-		return l.T("同时", "at the same time"), false
+		return l.T("同时", "at the same time"), 0
 	}
-	return l.T("早 ", "earlier by ") + l.Span(behind), false
+	return l.T("早 ", "earlier by ") + l.Span(behind), 1
 }
 
 // Behind says how long after the origin a copy was published.

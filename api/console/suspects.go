@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -84,7 +85,7 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 }
 
 type reviewView struct {
-	Day            time.Time
+	Day            time.Time // zero: those that may be originals, of all days
 	Rows           []index.Brief
 	At             string
 	Item           *itemView
@@ -95,18 +96,26 @@ type reviewView struct {
 
 // Address is that of the draw with an item of it open.
 func (v *reviewView) Address(id string) string {
+	if v.Day.IsZero() {
+		return address("/console/review", "at", id, "original", "1")
+	}
 	return address("/console/review", "at", id, "day", v.Day.Format(dayForm))
 }
 
-// review is the second tab of the queue: a draw of a day's rejections.
+// review is the second and third tab of the queue: a draw of a day's rejections, and those that may be originals.
 func (c *Console) review(ctx context.Context, p *page) string {
 	v := &reviewView{At: p.e.QueryParam("at"), Day: p.day("day")}
-	if v.Day.IsZero() {
+	switch original := p.e.QueryParam("original") != ""; {
+	case original:
+		v.Day = time.Time{}
+	case v.Day.IsZero():
 		v.Day = c.now()
-	}
-	v.Earlier = v.Day.AddDate(0, 0, -1).Format(dayForm)
-	if later := v.Day.AddDate(0, 0, 1); later.Before(c.now()) {
-		v.Later = later.Format(dayForm)
+		fallthrough
+	default:
+		v.Earlier = v.Day.AddDate(0, 0, -1).Format(dayForm)
+		if later := v.Day.AddDate(0, 0, 1); later.Before(c.now()) {
+			v.Later = later.Format(dayForm)
+		}
 	}
 	v.Rows = must.Get(c.cfg.Browse.Draw(ctx, v.Day, 20))
 	v.All = must.Get(c.cfg.Browse.Precision(ctx))
@@ -120,6 +129,9 @@ func (c *Console) review(ctx context.Context, p *page) string {
 	if v.At != "" {
 		v.Item = c.itemView(ctx, p, v.At)
 	}
+	if v.Day.IsZero() {
+		return p.show("review", "review", "疑为原创", "May be the original", v)
+	}
 	return p.show("review", "review", "抽检", "Sample of rejections", v)
 }
 
@@ -127,7 +139,7 @@ func (c *Console) review(ctx context.Context, p *page) string {
 // the rejection was wrong.
 func (c *Console) confirm(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: index.DrawnRandom,
+	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: cmp.Or(form.Get("drawn"), index.DrawnRandom),
 		Finding: form.Get("finding"), Reason: limitedReason(form.Get("reason"))}
 	back, next := address(ownAddress(form.Get("to")), "at", r.Item), ownAddress(form.Get("next"))
 	if r.Finding == index.FoundUndone {

@@ -16,7 +16,7 @@ import (
 const FileName = "browse.db"
 
 // format is the version of the file. A file of another version is rebuilt.
-const format = 2
+const format = 3
 
 // The table marks has the number of the last event that the lists have taken in,
 // the same of the search, and the recipe of the words that are indexed.
@@ -52,8 +52,9 @@ CREATE TABLE queue (ordinal INTEGER PRIMARY KEY, error REAL NOT NULL, series INT
   source INTEGER NOT NULL);
 CREATE INDEX queue_by_error ON queue (error, ordinal, series, source);
 CREATE INDEX queue_by_series ON queue (series, error, ordinal);
-CREATE TABLE rejected (ordinal INTEGER PRIMARY KEY, day INTEGER NOT NULL, lot INTEGER NOT NULL);
+CREATE TABLE rejected (ordinal INTEGER PRIMARY KEY, day INTEGER NOT NULL, lot INTEGER NOT NULL, early INTEGER NOT NULL);
 CREATE INDEX rejected_by_lot ON rejected (day, lot);
+CREATE INDEX rejected_early ON rejected (ordinal) WHERE early;
 ` + searchSchema
 
 var errOtherFormat = errors.New("another format")

@@ -63,8 +63,8 @@ func (w *follower) take(s *seen) {
 			index.FamilyOf(s.series, s.of, s.ofSeries), s.source)
 	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference:
 		// The others are not detection's.
-		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?)`, s.ordinal, dayOf(s.arrived),
-			lot(s.ordinal))
+		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, dayOf(s.arrived),
+			lot(s.ordinal), s.early())
 	}
 	if s.arrives() {
 		w.count(s)
@@ -113,7 +113,7 @@ func (w *follower) count(s *seen) {
 // is the source that published first, not the one that delivered first.
 func (w *follower) countPair(s *seen) {
 	origin, copier := s.ofSource, s.source
-	if credible(s.published, s.arrived) && credible(s.ofPublished, s.ofArrived) && s.published < s.ofPublished {
+	if s.early() {
 		origin, copier = copier, origin
 	}
 	w.exec(`INSERT OR REPLACE INTO copies VALUES (?,?,?,?)`, s.ordinal, s.of, origin, copier)

@@ -54,6 +54,11 @@ func (s *seen) copied() bool {
 		s.cause == verdict.CausePromotion && s.rule == verdict.ByPreference
 }
 
+// early reports whether the item was published before the one that it was called a copy of.
+func (s *seen) early() bool {
+	return credible(s.published, s.arrived) && credible(s.ofPublished, s.ofArrived) && s.published < s.ofPublished
+}
+
 // lot is an item's rank in the daily sample: fixed, but a publisher cannot
 // foresee it.
 func lot(ordinal uint32) int64 {

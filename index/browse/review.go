@@ -11,12 +11,16 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// Draw lists a random draw of the rejections without a review that arrived on the day of a time.
+// Draw lists a random draw of the rejections without a review that arrived on the day of a time; of no day, the last
+// rejections that were published before what they repeat: their text may be the original.
 func (b *Model) Draw(ctx context.Context, day time.Time, limit int) ([]index.Brief, error) {
-	const query = `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`
+	query, of := `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`, dayOf(day.UnixMilli())
+	if day.IsZero() {
+		query, of = `SELECT ordinal FROM rejected WHERE early AND ? ORDER BY ordinal DESC LIMIT ?`, 1
+	}
 	return must.Try(func() []index.Brief {
 		var ordinals []uint32
-		for _, o := range read(ctx, b.reader, "draw rejections", query, number, dayOf(day.UnixMilli()), 4*limit+200) {
+		for _, o := range read(ctx, b.reader, "draw rejections", query, number, of, 4*limit+200) {
 			if v, _ := b.cat.State(o); v != verdict.Duplicate || len(ordinals) == limit {
 				continue
 			}

@@ -26,6 +26,8 @@ type Event struct {
 	Verdict     Verdict       `json:"verdict"`
 	Previous    Verdict       `json:"previous,omitempty"`
 	Cause       Cause         `json:"cause"`
+	Restores    uint64        `json:"restores,omitempty"` // of an undo: the event that it brings back
+	Stands      Cause         `json:"-"`                  // Cause, but for an undo that of the event it brings back
 	Rule        Rule          `json:"rule,omitempty"`
 	Of          string        `json:"of,omitempty"`
 	Cluster     uint32        `json:"cluster"`

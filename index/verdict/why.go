@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 
 	"jianguo/compare/reason"
@@ -39,16 +40,17 @@ func Why(e *Event, language string) string {
 	if w == nil {
 		w = causesOf[reason.Chinese]
 	}
+	cause := cmp.Or(e.Stands, e.Cause)
 	switch {
-	case e.Cause == CauseWithdrawal:
+	case cause == CauseWithdrawal:
 		return w.withdrawn
-	case e.Cause == CausePromotion && e.Of == "":
+	case cause == CausePromotion && e.Of == "":
 		return w.promoted
-	case e.Cause == CausePromotion && e.Rule == ByLicence:
+	case cause == CausePromotion && e.Rule == ByLicence:
 		return w.licensed
-	case e.Cause == CausePromotion:
+	case cause == CausePromotion:
 		return w.yielded
-	case e.Cause == CauseEditor:
+	case cause == CauseEditor:
 		return w.edited
 	case e.Of == "":
 		return w.unseen
