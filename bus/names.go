@@ -4,10 +4,11 @@ package bus
 const (
 	SubjectPublish   = "items.publish"
 	SubjectWithdraw  = "items.withdraw"
-	SubjectEdit      = "items.edit"    // what people change, from a service to itself and others like it
-	SubjectCheck     = "items.check"   // request-reply: the verdict an item would get
-	SubjectApplied   = "items.applied" // request-reply: the sequence in ITEMS of the last message applied
-	SubjectReindex   = "index.reindex" // request-reply: the running service reindexes, and answers at the end
+	SubjectEdit      = "items.edit"     // what people change, from a service to itself and others like it
+	SubjectCheck     = "items.check"    // request-reply: the verdict an item would get
+	SubjectApplied   = "items.applied"  // request-reply: the sequence in ITEMS of the last message applied
+	SubjectClaims    = "console.claims" // which row of the queue an editor looks at, between services
+	SubjectReindex   = "index.reindex"  // request-reply: the running service reindexes, and answers at the end
 	SubjectDead      = "items.dead"
 	SubjectVerdicts  = "verdicts."  // + the verdict's name
 	SubjectExposures = "exposures." // reports and services of exposures

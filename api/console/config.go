@@ -54,6 +54,7 @@ type Console struct {
 	words    *cutter
 	assets   assets
 	sessions *sessions
+	claims   *claims
 }
 
 // newConsole returns a Console with the defaults filled in.
@@ -69,7 +70,11 @@ func newConsole(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	return &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files,
+	looking, err := newClaims(cfg.Conn, cfg.Now)
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	return &Console{cfg: cfg, claims: looking, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files,
 		sessions: newSessions(cfg.Access, cfg.Now)}, nil
 }
 

@@ -2,16 +2,24 @@ package console_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"golang.org/x/sync/errgroup"
 
 	"jianguo/index"
+	"jianguo/index/browse"
+	"jianguo/ingest"
+	"jianguo/internal/consoletest"
 )
 
 func TestSession(t *testing.T) {
@@ -121,7 +129,8 @@ func TestTwoEditors(t *testing.T) {
 	id := suspects(t, r)[0]
 	lin, wu := open(t, r, 1280, 900), open(t, r, 1280, 900)
 	lin.signIn("lin-secret-token-1", "/console/suspects")
-	wu.signIn("wu-secret-token-22", "/console/suspects")
+	wu.signIn("wu-secret-token-22", "/console/suspects?at="+id) // the queue itself would lead to another row
+	wu.seen("aside", "林编辑正在看")
 	lin.key("a")
 	lin.seen(".notice", "放行")
 	wu.key("r")
@@ -132,8 +141,9 @@ func TestTwoEditors(t *testing.T) {
 		t.Errorf("the first decision does not stand: %v", got)
 	}
 	// Two at the same moment: one of them decides, the other sees that decision.
-	lin.to("/console/suspects")
-	wu.to("/console/suspects")
+	id = suspects(t, r)[0]
+	lin.to("/console/suspects?at=" + id)
+	wu.to("/console/suspects?at=" + id)
 	before, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -157,5 +167,71 @@ func TestTwoEditors(t *testing.T) {
 	}
 	if len(after) != len(before)+1 || strings.Count(lin.text(".notice")+wu.text(".notice"), "没有执行") != 1 {
 		t.Errorf("%d decisions; %q, %q", len(after)-len(before), lin.text(".notice"), wu.text(".notice"))
+	}
+}
+
+// bench are the fields of the form that decides about the item that a page of the queue has open.
+var (
+	bench = regexp.MustCompile(`(?s)<div class="actbar".*?</form>`)
+	field = regexp.MustCompile(`name="(\w+)" value="([^"]*)"`)
+)
+
+// TestTwoEditorsShareTheQueue: two editors who decide one suspect after another are never led to the same one, nor to one
+// that is decided, and none is left out.
+func TestTwoEditorsShareTheQueue(t *testing.T) {
+	t.Parallel()
+	const each = 100
+	var corpus []byte
+	for n := range 2 * each {
+		for _, item := range []ingest.Item{{ID: fmt.Sprint("village-", n), Title: "渔村", Body: village(n)}, longer(n)} {
+			line, err := json.Marshal(item)
+			if err != nil {
+				t.Fatal(err)
+			}
+			corpus = append(append(corpus, line...), '\n')
+		}
+	}
+	r := start(t, func(c *consoletest.Config) { c.Corpus, c.Backdate = corpus, false })
+	count := func() int {
+		page, err := r.Browse.Suspects(t.Context(), browse.SuspectQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page.Waiting
+	}
+	waiting := count()
+	var group errgroup.Group
+	for _, token := range []string{"lin-secret-token-1", "wu-secret-token-22"} {
+		c := session(t, r, token)
+		group.Go(func() error {
+			at := "/console/suspects"
+			for n := range each {
+				_, body := get(t, r, at, c)
+				form := url.Values{}
+				for _, m := range field.FindAllStringSubmatch(bench.FindString(body), -1) {
+					form.Set(m[1], html.UnescapeString(m[2]))
+				}
+				if !form.Has("seen") {
+					return fmt.Errorf("decision %d: %s has nothing to decide", n, at)
+				}
+				form.Set("kind", []string{index.Release, index.Reject}[n%2])
+				req, err := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
+				if err != nil {
+					return err
+				}
+				req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				resp, body := ask(t, req, c)
+				if at = resp.Header.Get("Location"); !strings.Contains(at, "done=") {
+					return fmt.Errorf("decision %d about %q: %d %s %s", n, form.Get("item"), resp.StatusCode, at, body)
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if left := count(); waiting < 2*each || left != waiting-2*each {
+		t.Errorf("%d suspects waited, %d are left", waiting, left)
 	}
 }

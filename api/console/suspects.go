@@ -30,47 +30,47 @@ type suspectsView struct {
 	After  string // and after its whole row is
 	Upto   uint64 // the last event when the row was read
 	Back   string
+	Place  int // of the row, among all that wait
+
+	c  *Console
+	by string
 }
 
-// Address is that of the queue with an item of it open, with the same filters.
-func (v *suspectsView) Address(id, from string) string {
-	return address("/console/suspects", "at", id, "from", from, "source", v.Source, "sort", v.Sort)
+// Address is that of the queue with an item of it open, with the same filters. If that one is decided by then, or
+// another editor looks at it, the first one past a row is open.
+func (v *suspectsView) Address(id, from, past string) string {
+	return address("/console/suspects", "at", id, "from", from, "past", past, "source", v.Source, "sort", v.Sort)
 }
 
 func (c *Console) suspects(ctx context.Context, p *page) string {
-	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.Given("source"), Sort: p.Given("sort"),
+	v := &suspectsView{c: c, by: p.Name, At: p.e.QueryParam("at"), Source: p.Given("source"), Sort: p.Given("sort"),
 		From: p.e.QueryParam("from")}
 	_, v.Upto = c.cfg.Index.Applied()
 	q := browse.SuspectQuery{Source: v.Source, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
 	v.SuspectPage = must.Get(c.cfg.Browse.Suspects(ctx, q))
-	if v.Next != "" {
-		v.More = v.Address("", v.Next)
-	}
 	p.show("suspects", "suspects", "待审", "Suspects", v)
-	isOpen := func(b index.Brief) bool { return b.ID == v.At }
-	at := slices.IndexFunc(v.Rows, func(r browse.SuspectRow) bool { return slices.ContainsFunc(r.Items, isOpen) })
-	if at < 0 && v.At != "" { // it is not in the list any more, or on another page
-		v.Skip, v.Item = v.Address("", ""), c.itemView(ctx, p, v.At)
+	at := v.row(v.At)
+	if past := p.e.QueryParam("past"); past != "" && (at < 0 || v.Looking(&v.Rows[at]) != "") || v.At == "" {
+		v.next(ctx, q, past)
+		at = v.row(v.At)
+	}
+	if v.Next != "" {
+		v.More = v.Address("", v.Next, "")
+	}
+	if at < 0 { // there is none, or it is not in the list any more, or on another page
+		if v.Skip = v.Address("", "", ""); v.At != "" {
+			v.Item = c.itemView(ctx, p, v.At)
+		}
 		return "suspects"
 	}
-	if len(v.Rows) == 0 {
-		return "suspects"
-	}
-	at = max(0, at)
 	v.Row = &v.Rows[at]
+	v.Place = 1 + must.Get(c.cfg.Browse.Ahead(ctx, q, v.Row))
+	c.claims.take(p.Name, v.Row)
 	items := v.Row.Items
-	k := max(0, slices.IndexFunc(items, isOpen))
-	v.At = items[k].ID
+	k := slices.IndexFunc(items, func(b index.Brief) bool { return b.ID == v.At })
 	// The keys go from member to member, then to the next row.
-	open := func(b *index.Brief) string { return v.Address(b.ID, v.From) }
-	switch {
-	case at+1 < len(v.Rows):
-		v.After = open(&v.Rows[at+1].Items[0])
-	case v.More != "":
-		v.After = v.More
-	default: // again from the first
-		v.After = v.Address("", "")
-	}
+	open := func(b *index.Brief) string { return v.Address(b.ID, v.From, v.Row.Cursor) }
+	v.After = v.Address("", v.From, v.Row.Cursor)
 	if v.Skip = v.After; k+1 < len(items) {
 		v.Skip = open(&items[k+1])
 	}
@@ -78,11 +78,45 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 		v.Back = open(&items[k-1])
 	} else if at > 0 {
 		before := v.Rows[at-1].Items
-		v.Back = open(&before[len(before)-1])
+		v.Back = v.Address(before[len(before)-1].ID, v.From, "")
 	}
 	v.Item = c.itemView(ctx, p, v.At)
 	return "suspects"
 }
+
+// row is the row of the page that has an item; negative: none has.
+func (v *suspectsView) row(id string) int {
+	return slices.IndexFunc(v.Rows, func(r browse.SuspectRow) bool {
+		return slices.ContainsFunc(r.Items, func(b index.Brief) bool { return b.ID == id })
+	})
+}
+
+// next opens the first row after one (from the first again after the last one) that no other editor looks at, and
+// claims it.
+func (v *suspectsView) next(ctx context.Context, q browse.SuspectQuery, past string) {
+	v.At = ""
+	for _, q.Cursor = range []string{cmp.Or(past, v.From), ""} {
+		page := must.Get(v.c.cfg.Browse.Suspects(ctx, q))
+		at := slices.IndexFunc(page.Rows, func(r browse.SuspectRow) bool {
+			// Who had it claimed may have decided since the list was read, and left.
+			return v.c.claims.take(v.by, &r) &&
+				must.Get(v.c.cfg.Index.BriefByID(ctx, r.Items[0].ID)).Verdict == index.Suspect
+		})
+		if at < 0 {
+			continue
+		}
+		if v.At = page.Rows[at].Items[0].ID; v.row(v.At) < 0 {
+			v.SuspectPage, v.From = page, q.Cursor
+		}
+		return
+	}
+	if len(v.Rows) > 0 { // others look at all of them
+		v.At = v.Rows[0].Items[0].ID
+	}
+}
+
+// Looking is another editor who has a row open.
+func (v *suspectsView) Looking(row *browse.SuspectRow) string { return v.c.claims.another(v.by, row) }
 
 type reviewView struct {
 	Day            time.Time // zero: those that may be originals, of all days

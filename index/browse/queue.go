@@ -24,6 +24,7 @@ type SuspectRow struct {
 	Family  uint32        // 0: none
 	Error   float64       // how likely publishing it was a mistake, 0…1: it adds little (seen.rank)
 	Watched bool          // its source is watched
+	Cursor  string        // a SuspectQuery with it lists the rows after this one
 }
 
 // SuspectQuery selects suspects without a decision.
@@ -62,10 +63,7 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 		}
 		at := suspectCursor{Error: start}
 		decodeCursor(q.Cursor, &at)
-		fits := conditions{text: `1`}
-		if q.Source != "" {
-			fits.and(`source = ?`, b.sourceNumber(ctx, q.Source))
-		}
+		fits := b.fits(ctx, q)
 		page := new(SuspectPage)
 		page.Waiting = count(ctx, b.reader, "suspects", `SELECT count(*) FROM queue WHERE `+fits.text, fits.args...)
 		watched := b.watched(ctx)
@@ -86,6 +84,35 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 	})
 }
 
+// Ahead is how many suspects that fit come before a row of a page.
+func (b *Model) Ahead(ctx context.Context, q SuspectQuery, row *SuspectRow) (int, error) {
+	return must.Try(func() int {
+		var at suspectCursor
+		decodeCursor(row.Cursor, &at)
+		before, _, _ := queueOrder(q.New)
+		fits, watched := b.fits(ctx, q), `source IN (`+b.watched(ctx)+`)`
+		return count(ctx, b.reader, "suspects", `SELECT count(*) FROM queue WHERE `+fits.text+` AND (? AND `+watched+
+			` OR `+watched+` = ? AND (error, ordinal) `+before+` (?, ?))`,
+			append(fits.args, at.Rest, !at.Rest, at.Error, at.Ordinal)...)
+	})
+}
+
+func (b *Model) fits(ctx context.Context, q SuspectQuery) conditions {
+	fits := conditions{text: `1`}
+	if q.Source != "" {
+		fits.and(`source = ?`, b.sourceNumber(ctx, q.Source))
+	}
+	return fits
+}
+
+// queueOrder is how rows compare that come before and after another one, and their order.
+func queueOrder(most bool) (before, after, order string) {
+	if most {
+		return "<", ">", "error, ordinal"
+	}
+	return ">", "<", "error DESC, ordinal DESC"
+}
+
 // suspects appends rows of one half of the queue from a position on, and moves
 // the position. Full: the page is full, and there are more rows.
 func (b *Model) suspects(
@@ -95,10 +122,7 @@ func (b *Model) suspects(
 		ordinal, series uint32
 		error           float64
 	}
-	before, after, order := ">", "<", "error DESC, ordinal DESC"
-	if most {
-		before, after, order = "<", ">", "error, ordinal"
-	}
+	before, after, order := queueOrder(most)
 	// A series is listed in the place of its first member that fits; its other members
 	// are no rows of their own.
 	query := `SELECT ordinal, series, error FROM queue q
@@ -117,7 +141,7 @@ func (b *Model) suspects(
 		at.Error, at.Ordinal = h.error, h.ordinal
 		row := b.suspectRow(ctx, h.ordinal, h.series, order)
 		if len(row.Items) > 0 {
-			row.Error, row.Watched, row.Family = h.error, !at.Rest, h.series
+			row.Error, row.Watched, row.Family, row.Cursor = h.error, !at.Rest, h.series, encodeCursor(at)
 			page.Rows = append(page.Rows, row)
 		}
 	}
