@@ -41,15 +41,16 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 // queryEvents is ended by package must.
 func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) (events []Event) {
 	for rows := range sqlite.Rows(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause,
-		e.rule, e.of, e.cluster, e.policy, e.revision, e.note, e.restores, `+eventStands+`,
-		i.id, i.fingerprint, i.recipe, i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
+		e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
+		e.restores, `+eventStands+`, i.id, i.fingerprint, i.recipe, i.of, i.series,
+		i.distance, i.margin, i.resemblance, i.evidence, o.id
 		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
 		WHERE `+where, args...) {
 		var e eventRow
 		var r itemRow
 		var of sql.NullString
-		must.Do(rows.Scan(append(e.columns(), &e.stands, &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance,
-			&r.margin, &r.resemblance, &r.evidence, &of)...))
+		must.Do(rows.Scan(append(e.columns(), &e.stands, &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series,
+			&r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...))
 		events = append(events, x.event(&e, &r, of.String))
 	}
 	return events

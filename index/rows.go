@@ -11,7 +11,8 @@ import (
 const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint,
 	sketch, recipe, policy, verdict, rule, of, cluster, series, distance, margin, resemblance, evidence, event`
 
-const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, cluster, policy, revision, note, restores`
+const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, cluster, policy, revision,
+	note, restores`
 
 // eventStands is the cause of what an event e states: of an undo, that of the event it brings back.
 const eventStands = `coalesce((SELECT cause FROM events r WHERE r.number = e.restores), e.cause)`
