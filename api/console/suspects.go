@@ -174,7 +174,8 @@ func (c *Console) review(ctx context.Context, p *page) string {
 func (c *Console) confirm(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"),
-		Drawn: cmp.Or(form.Get("drawn"), index.DrawnRandom), Finding: form.Get("finding"), Reason: limitedReason(form.Get("reason"))}
+		Drawn: cmp.Or(form.Get("drawn"), index.DrawnRandom), Finding: form.Get("finding"),
+		Reason: limitedReason(form.Get("reason"))}
 	back, next := address(ownAddress(form.Get("to")), "at", r.Item), ownAddress(form.Get("next"))
 	if r.Finding == index.FoundUndone {
 		// The release that came with the review is undone too.
