@@ -30,7 +30,8 @@ type suspectsView struct {
 	After  string // and after its whole row is
 	Upto   uint64 // the last event when the row was read
 	Back   string
-	Place  int // of the row, among all that wait
+	Place  int // of the row, among All
+	All    int
 
 	c  *Console
 	by string
@@ -64,7 +65,9 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 		return "suspects"
 	}
 	v.Row = &v.Rows[at]
-	v.Place = 1 + must.Get(c.cfg.Browse.Ahead(ctx, q, v.Row))
+	var err error
+	v.Place, v.All, err = c.cfg.Browse.Place(ctx, q, v.Row)
+	must.Do(err)
 	c.claims.take(p.Name, v.Row)
 	items := v.Row.Items
 	k := slices.IndexFunc(items, func(b index.Brief) bool { return b.ID == v.At })

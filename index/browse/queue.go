@@ -84,17 +84,27 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 	})
 }
 
-// Ahead is how many suspects that fit come before a row of a page.
-func (b *Model) Ahead(ctx context.Context, q SuspectQuery, row *SuspectRow) (int, error) {
-	return must.Try(func() int {
+// Place is the number of a row of a page, from 1, among all rows of the queue that fit, and how many these are.
+func (b *Model) Place(ctx context.Context, q SuspectQuery, row *SuspectRow) (place, rows int, err error) {
+	err = must.Catch(func() {
 		var at suspectCursor
 		decodeCursor(row.Cursor, &at)
 		before, _, _ := queueOrder(q.New)
 		fits, watched := b.fits(ctx, q), `source IN (`+b.watched(ctx)+`)`
-		return count(ctx, b.reader, "suspects", `SELECT count(*) FROM queue WHERE `+fits.text+` AND (? AND `+watched+
-			` OR `+watched+` = ? AND (error, ordinal) `+before+` (?, ?))`,
-			append(fits.args, at.Rest, !at.Rest, at.Error, at.Ordinal)...)
+		heads := `SELECT count(*) FROM queue q WHERE ` + fits.text + ` AND ` + headOf(before, fits)
+		args := append(fits.args, fits.args...)
+		rows = count(ctx, b.reader, "rows of the queue", heads, args...)
+		place = 1 + count(ctx, b.reader, "rows of the queue", heads+` AND (? AND `+watched+` OR `+watched+
+			` = ? AND (error, ordinal) `+before+` (?, ?))`, append(args, at.Rest, !at.Rest, at.Error, at.Ordinal)...)
 	})
+	return place, rows, err
+}
+
+// headOf is the condition on a suspect q that no other one of its series comes before it: a series is listed in the
+// place of its first member that fits; its other members are no rows of their own.
+func headOf(before string, fits conditions) string {
+	return `(series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series
+		AND (p.error, p.ordinal) ` + before + ` (q.error, q.ordinal) AND ` + fits.text + `))`
 }
 
 func (b *Model) fits(ctx context.Context, q SuspectQuery) conditions {
@@ -123,12 +133,9 @@ func (b *Model) suspects(
 		error           float64
 	}
 	before, after, order := queueOrder(most)
-	// A series is listed in the place of its first member that fits; its other members
-	// are no rows of their own.
 	query := `SELECT ordinal, series, error FROM queue q
-		WHERE (error, ordinal) ` + after + ` (?, ?) AND ` + in + ` AND ` + fits.text + ` AND (series = 0 OR NOT EXISTS (
-			SELECT 1 FROM queue p WHERE p.series = q.series
-			AND (p.error, p.ordinal) ` + before + ` (q.error, q.ordinal) AND ` + fits.text + `))
+		WHERE (error, ordinal) ` + after + ` (?, ?) AND ` + in + ` AND ` + fits.text + `
+		AND ` + headOf(before, fits) + `
 		ORDER BY ` + order + ` LIMIT ?`
 	args := slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{limit - len(page.Rows) + 1})
 	heads := read(ctx, b.reader, "suspects", query, func(r *sql.Rows, h *head) error {

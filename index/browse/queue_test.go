@@ -118,6 +118,9 @@ func TestSuspectPages(t *testing.T) {
 					rt.Fatalf("row %d is%s (%v, watched %v), want%s (%v)", n, got, row.Error, row.Watched, want[h.ordinal], h.error)
 				}
 				n++
+				if place, rows, err := b.Place(ctx, q, &row); err != nil || place != n || rows != len(heads) {
+					rt.Fatalf("row %d of %d is said to be %d of %d: %v", n, len(heads), place, rows, err)
+				}
 			}
 			if q.Cursor = page.Next; q.Cursor == "" {
 				if n != len(heads) {
