@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"slices"
 
 	"jianguo/index/sources"
 )
@@ -32,6 +33,19 @@ func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, er
 // SourcePolicyLog returns the last changes of policies, the newest first.
 func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy, error) {
 	return x.policies.Last(ctx, limit)
+}
+
+// DecidedPassages returns the last passages that editors put in or took out, the newest first.
+func (x *Index) DecidedPassages(limit int) (out []SourcePassage) {
+	for source, s := range x.boilerplate.All() {
+		for _, p := range s.Passages() {
+			if p.By != "" {
+				out = append(out, SourcePassage{source, p})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b SourcePassage) int { return b.At.Compare(*a.At) })
+	return out[:min(len(out), limit)]
 }
 
 // Boilerplate returns what carries no weight in texts of a source, or would without an editor's decision.

@@ -138,9 +138,12 @@ func (c *Console) changed(ctx context.Context, id, seen string) (by string) {
 	return noDecision
 }
 
+// decisionsView is what people changed. Without a filter it has the last changes of sources, too.
 type decisionsView struct {
 	Decisions []index.Decision
 	Next      uint64
+	Policies  []index.SourcePolicy
+	Passages  []index.SourcePassage
 }
 
 // decisionQuery is what the filters ask for; the last day is included.
@@ -155,9 +158,14 @@ func (p *page) decisionQuery(limit int) index.DecisionQuery {
 
 func (c *Console) decisions(ctx context.Context, p *page) string {
 	const limit = 50
-	v := &decisionsView{Decisions: must.Get(c.cfg.Index.Decisions(ctx, p.decisionQuery(limit+1)))}
+	q := p.decisionQuery(limit + 1)
+	v := &decisionsView{Decisions: must.Get(c.cfg.Index.Decisions(ctx, q))}
 	if len(v.Decisions) > limit {
 		v.Decisions, v.Next = v.Decisions[:limit], v.Decisions[limit-1].Number
+	}
+	if q == (index.DecisionQuery{Limit: limit + 1}) {
+		v.Policies = must.Get(c.cfg.Index.SourcePolicyLog(ctx, limit))
+		v.Passages = c.cfg.Index.DecidedPassages(limit)
 	}
 	return p.show("decisions", "decisions", "决定", "Decisions", v)
 }

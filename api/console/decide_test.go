@@ -531,4 +531,15 @@ func TestBoilerplate(t *testing.T) {
 	}
 	b.click(`td button[aria-label="撤销：每天一早见"]`)
 	b.seen("main", "还没有反复出现的短句")
+	// What was put in is among what people decided, and is taken back there.
+	b.enter(`form.filters[action^="/console/source?"] [name=text]`, "每天一早见。")
+	b.click(`form.filters[action^="/console/source?"] button`)
+	b.seen("td", "编辑加入 林编辑")
+	b.to("/console/decisions")
+	b.seen(".log", "晨帆网：每天一早见")
+	b.click(`form[action^="/console/source?"] button`)
+	b.until(`!document.body.innerText.includes("每天一早见")`)
+	if got := r.Index.Boilerplate("晨帆网"); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
 }

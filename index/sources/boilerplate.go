@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -81,6 +82,13 @@ func (t *Boilerplate) Of(source string) *Clauses {
 		return s.(*Clauses)
 	}
 	return unknown
+}
+
+// All are the clauses of all sources.
+func (t *Boilerplate) All() iter.Seq2[string, *Clauses] {
+	return func(yield func(string, *Clauses) bool) {
+		t.sources.Range(func(source, s any) bool { return yield(source.(string), s.(*Clauses)) })
+	}
 }
 
 // Set replaces the clauses of a source.
