@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,9 @@ type comparison struct {
 	Moves, Conflicts int
 	Missing          []string // of the two, whose text was not kept
 	Cut, Partial     bool
+	Aside            bool // something is shown that does not count
+	New              int  // characters, by the verdict; 0: it does not say
+	Rest             int  // percent of B that is neither new nor word for word in A
 	AllSame          bool
 	When             string // how long before B A was published
 	Ahead            int    // 1: A was published first, -1: B was; 0: it is not known
@@ -39,10 +43,13 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 	v, e := &comparison{A: a, B: b}, judged(b, a.ID)
 	r := p.c.words.compare(v.text(a), v.text(b))
 	v.Moves, v.Conflicts, v.Partial = r.Moves, r.Conflicts, r.Partial
-	v.SharedA, v.SharedB = r.SharedA, r.SharedB
+	v.SharedA, v.SharedB, v.Aside = r.SharedA, r.SharedB, r.Aside
 	if e != nil && e.Facts != nil && e.Facts.Coverage != nil {
 		// The numbers of the sentence.
 		v.SharedA, v.SharedB = float64(e.Facts.Coverage.Earlier), float64(e.Facts.Coverage.Later)
+		if n := e.Facts.New; n != nil {
+			v.New, v.Rest = n.Characters, max(0, int(math.Round(100*(1-v.SharedB-float64(n.Share)))))
+		}
 	}
 	v.When, v.Ahead = p.Ahead(a, b)
 	v.AllSame = true

@@ -51,7 +51,11 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 	v.SuspectPage = must.Get(c.cfg.Browse.Suspects(ctx, q))
 	p.show("suspects", "suspects", "待审", "Suspects", v)
 	at := v.row(v.At)
-	if past := p.e.QueryParam("past"); past != "" && (at < 0 || v.Looking(&v.Rows[at]) != "") || v.At == "" {
+	past := p.e.QueryParam("past")
+	if p.e.QueryParam("conflict") != "" {
+		past = "" // what another editor decided stays open
+	}
+	if past != "" && (at < 0 || v.Looking(&v.Rows[at]) != "") || v.At == "" {
 		v.next(ctx, q, past)
 		at = v.row(v.At)
 	}

@@ -31,7 +31,7 @@ const (
 	Only     Kind = "only"     // in this text alone
 	Moved    Kind = "moved"    // in both, in another place
 	Conflict Kind = "conflict" // a fact where the other text has another one
-	Aside    Kind = "aside"    // page residue, which is no part of the article, or what the text says again
+	Aside    Kind = "aside"    // what does not count: page residue, and what the text says again
 )
 
 // Span is a part Start:End of one original.
@@ -49,6 +49,7 @@ type Result struct {
 	// included, 0…1.
 	SharedA, SharedB float64
 	Moves, Conflicts int
+	Aside            bool // there is a Span of this kind
 	Partial          bool
 
 	matches []compare.Match // those that did not move
@@ -99,6 +100,7 @@ func Compare(a, b Text) *Result {
 		}
 	}
 	r.A, r.B = spans(&r.a, kindA, moveA), spans(&r.b, kindB, moveB)
+	r.Aside = slices.ContainsFunc(slices.Concat(r.A, r.B), func(s Span) bool { return s.Kind == Aside })
 	return r
 }
 
