@@ -10,8 +10,9 @@ const (
 	SubjectClaims    = "console.claims" // which row of the queue an editor looks at, between services
 	SubjectReindex   = "index.reindex"  // request-reply: the running service reindexes, and answers at the end
 	SubjectDead      = "items.dead"
-	SubjectVerdicts  = "verdicts."  // + the verdict's name
-	SubjectExposures = "exposures." // reports and services of exposures
+	SubjectVerdicts  = "verdicts."        // + the verdict's name
+	SubjectSilenced  = "sources.silenced" // nearly all articles of a source are rejected today
+	SubjectExposures = "exposures."       // reports and services of exposures
 
 	StreamItems    = "ITEMS"
 	StreamVerdicts = "VERDICTS"

@@ -17,6 +17,7 @@ type overviewView struct {
 	Suspects          []browse.SuspectRow
 	Decisions         []index.Decision
 	Precision         browse.Precision
+	Silenced          []browse.Silenced
 }
 
 // chartHours is how many hours the chart goes back.
@@ -37,5 +38,6 @@ func (c *Console) overview(ctx context.Context, p *page) string {
 	v.Suspects = must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})).Rows
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}))
 	v.Precision = must.Get(c.cfg.Browse.Precision(ctx))
+	v.Silenced = must.Get(c.cfg.Browse.Silenced(ctx))
 	return p.show("overview", "overview", "今日", "Overview", v)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -175,7 +176,10 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 
 func (f *serveFlags) openBrowse(co *streams, s *service) {
 	s.browse = must.Get(browse.Open(co.ctx, s.index, browse.Config{Words: console.IndexWords(s.segmenter),
-		Workers: (processors() + 1) / 2, Logger: co.log}))
+		Workers: (processors() + 1) / 2, Logger: co.log, Tell: func(silenced *browse.Silenced) error {
+			payload, _ := json.Marshal(silenced) // strings and numbers: no error
+			return s.conn.Publish(bus.SubjectSilenced, payload)
+		}}))
 	s.closers.add(s.browse.Close)
 }
 
@@ -214,7 +218,7 @@ func (f *serveFlags) openMetrics(s *service) {
 		s.metrics.MustRegister(s.bus.Collectors()...)
 	}
 	for _, part := range [][]prometheus.Collector{s.index.Collectors(), s.ingest.Collectors(), s.exposure.Collectors(),
-		s.api.Collectors(), {freeSpace(s.disk)}} {
+		s.browse.Collectors(), s.api.Collectors(), {freeSpace(s.disk)}} {
 		s.metrics.MustRegister(part...)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/index"
@@ -48,6 +49,8 @@ type Config struct {
 	Logger  *slog.Logger
 	// Poll is the longest time that new events may go unnoticed; 0: 200 ms.
 	Poll time.Duration
+	// Tell is told of each silenced source, once a day; nil: nobody is.
+	Tell func(*Silenced) error
 }
 
 // Catalogue is what a Model reads of an index: an index.Index.
@@ -78,6 +81,9 @@ type Model struct {
 	*file
 	few int // fewStories, except in tests
 
+	silenced prometheus.Gauge
+	told     uint64 // the last event when it was looked for silenced sources; of Run
+
 	lists sync.Mutex      // serialises listEvents, and guards stale and slow
 	stale map[uint32]bool // large stories that wait to be counted again
 	slow  time.Time       // when large stories were last counted
@@ -95,7 +101,8 @@ func Open(ctx context.Context, cat Catalogue, cfg Config) (*Model, error) {
 		return nil, err
 	}
 	return &Model{
-		cat: cat, cfg: cfg, file: f, few: fewStories, stale: map[uint32]bool{},
+		cat: cat, cfg: cfg, file: f, few: fewStories, silenced: newSilenced(),
+		stale:   map[uint32]bool{},
 		indexer: indexer{cat, f, cfg.Words, cfg.Workers},
 	}, nil
 }
@@ -107,7 +114,7 @@ func (b *Model) Close() error { return b.file.close() }
 // the first error of the file.
 func (b *Model) Run(ctx context.Context) error {
 	g, inner := errgroup.WithContext(ctx)
-	for _, follow := range []func(context.Context) error{b.FollowLists, b.followWords} {
+	for _, follow := range []func(context.Context) error{b.followLists, b.followWords} {
 		g.Go(func() error {
 			for {
 				if err := follow(inner); err != nil && inner.Err() == nil {
@@ -120,6 +127,18 @@ func (b *Model) Run(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
+}
+
+// followLists is FollowLists, and tells what is new of silenced sources.
+func (b *Model) followLists(ctx context.Context) error {
+	before := b.told
+	if err := b.FollowLists(ctx); err != nil {
+		return err
+	}
+	if _, b.told = b.cat.Applied(); b.told == before {
+		return nil
+	}
+	return b.tellSilenced(ctx)
 }
 
 // Follow takes in all events up to now.

@@ -54,6 +54,7 @@ CREATE INDEX queue_by_error ON queue (error, ordinal, series, source);
 CREATE INDEX queue_by_series ON queue (series, error, ordinal);
 CREATE TABLE rejected (ordinal INTEGER PRIMARY KEY, day INTEGER NOT NULL, lot INTEGER NOT NULL, early INTEGER NOT NULL);
 CREATE INDEX rejected_by_lot ON rejected (day, lot);
+CREATE TABLE told (source INTEGER, day INTEGER, PRIMARY KEY (source, day)) WITHOUT ROWID;
 CREATE INDEX rejected_early ON rejected (ordinal) WHERE early;
 ` + searchSchema
 
