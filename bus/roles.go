@@ -21,8 +21,8 @@ var (
 		Editor:   slices.Concat([]string{SubjectCheck}, reading(StreamVerdicts)),
 	}
 	maySubscribe = map[Role][]string{
-		Platform: {SubjectVerdicts + ">"},
-		Editor:   {SubjectVerdicts + ">"},
+		Platform: {SubjectVerdicts + ">", SubjectSilenced},
+		Editor:   {SubjectVerdicts + ">", SubjectSilenced},
 	}
 )
 
