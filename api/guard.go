@@ -19,6 +19,7 @@ const (
 	recall   = bus.Recall
 	editor   = bus.Editor
 	operator = bus.Operator
+	monitor  = bus.Monitor
 )
 
 // callerKey is where a request's context keeps the name of its token.
@@ -59,7 +60,7 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if tok.Role&roles == 0 {
 			return NewProblem(http.StatusForbidden, "Authorization",
-				fmt.Sprintf("the token of %q is not for this: its role is another", tok.Name))
+				fmt.Sprintf("the token of %q has the role %v: this needs the role %v", tok.Name, tok.Role, roles))
 		}
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, tok.Name)))
 		return next(c)

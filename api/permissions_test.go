@@ -79,7 +79,7 @@ func busRoles(t *testing.T, relaxed bool) {
 	if err := r.Bus.Create(t.Context(), eventlog.StreamName, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	all := []string{platformToken, recallToken, editorToken, operatorToken}
+	all := []string{platformToken, recallToken, editorToken, operatorToken, monitorToken}
 	members := map[string]*member{}
 	for _, secret := range all {
 		members[secret] = join(t, r.Bus.URL(), secret)
@@ -109,6 +109,7 @@ func busRoles(t *testing.T, relaxed bool) {
 		{"publish", "$JS.API.CONSUMER.CREATE.EXPOSURES.x", []string{operatorToken}},
 		{"publish", "$JS.API.CONSUMER.CREATE.VERDICTS.x", []string{platformToken, editorToken, operatorToken}},
 		{"publish", "$SRV.PING", all},
+		{"publish", "$JS.API.CONSUMER.INFO.ITEMS.x", []string{operatorToken, monitorToken}},
 		{"publish", "something.else", []string{operatorToken}},
 		{"subscribe", "verdicts.>", []string{platformToken, editorToken, operatorToken}},
 		{"subscribe", "verdicts.unique", []string{platformToken, editorToken, operatorToken}},

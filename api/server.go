@@ -93,10 +93,10 @@ func (s *Server) routes() {
 	s.echo.GET("/openapi.yaml", func(c echo.Context) error {
 		return c.Blob(http.StatusOK, "application/yaml", OpenAPI)
 	})
-	for path, h := range map[string]http.Handler{"/debug/pprof/*": http.DefaultServeMux,
-		"/metrics": promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})} {
-		s.register(http.MethodGet, path, 0, s.bound(MaxBody, s.work, echo.WrapHandler(h))) // operators only
-	}
+	metrics, profiles := promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{}), http.DefaultServeMux
+	s.register(http.MethodGet, "/metrics", monitor, s.bound(MaxBody, s.work, echo.WrapHandler(metrics)))
+	s.register(http.MethodGet, "/debug/pprof/*", 0, // operators only
+		s.bound(MaxBody, s.work, echo.WrapHandler(profiles)))
 
 	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored",
 		func(ctx context.Context, data []byte, _ nats.Header) []byte {

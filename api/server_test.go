@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -28,12 +30,13 @@ const (
 	editorToken   = "editor-secret-000002"
 	recallToken   = "recall-secret-000003"
 	operatorToken = "operator-secret-0004"
+	monitorToken  = "monitor-secret-00005"
 )
 
 func testTokens(t *testing.T) *tokens.Set {
 	t.Helper()
 	known, err := fixture.Tokens("# who may\n\nshop platform " + platformToken + "\n张三\teditor  " + editorToken +
-		"\nengine recall " + recallToken + "\r\nroot operator " + operatorToken)
+		"\nengine recall " + recallToken + "\r\nroot operator " + operatorToken + "\nprom monitor " + monitorToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +51,7 @@ func TestTokens(t *testing.T) {
 		c.Tokens = testTokens(t)
 		c.Logger = slog.New(slog.NewTextHandler(&lockedWriter{mu: &mu, w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}})
-	everybody := []string{platformToken, editorToken, recallToken, operatorToken}
+	everybody := []string{platformToken, editorToken, recallToken, operatorToken, monitorToken}
 	body := ingest.Item{ID: "a", Body: article(1)}
 	for _, c := range []struct {
 		method, path string
@@ -65,7 +68,7 @@ func TestTokens(t *testing.T) {
 		{"GET", "/clusters/1/decisions", nil, []string{editorToken, operatorToken}},
 		{"GET", "/suspects", nil, []string{editorToken, operatorToken}},
 		{"GET", "/exemptions", nil, []string{editorToken, operatorToken}},
-		{"GET", "/metrics", nil, []string{operatorToken}},
+		{"GET", "/metrics", nil, []string{operatorToken, monitorToken}},
 		{"GET", "/debug/pprof/heap?debug=1", nil, []string{operatorToken}},
 		{"DELETE", "/items/a", nil, []string{platformToken, operatorToken}},
 	} {
@@ -78,6 +81,8 @@ func TestTokens(t *testing.T) {
 			}
 			if rep := r.do(c.method, c.path, c.body, "Authorization", "Bearer "+secret); rep.status != status {
 				t.Errorf("%s %s with %s: %d, want %d: %s", c.method, c.path, secret, rep.status, status, rep.body)
+			} else if status == 403 && !strings.Contains(string(rep.body), "operator") {
+				t.Errorf("%s %s with %s: no role that would do is named: %s", c.method, c.path, secret, rep.body)
 			}
 		}
 		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + operatorToken + "x", "Bearer " + operatorToken[:19], "Basic !!!", "Token " + operatorToken} {
@@ -115,6 +120,24 @@ func TestTokens(t *testing.T) {
 		if !strings.Contains(log.String(), logged) {
 			t.Errorf("%s is not logged", logged)
 		}
+	}
+}
+
+// TestTokenRate: a token that makes more requests than --token-rate allows is told to wait.
+func TestTokenRate(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(file, []byte("shop platform "+platformToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	slow, err := tokens.Open(file, 0.001)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newService(t, testConfig{api: func(c *Config) { c.Tokens = slow }})
+	want[[]index.Event](r, 200, "GET", "/verdicts", nil, "Authorization", "Bearer "+platformToken)
+	if rep := r.do("GET", "/verdicts", nil, "Authorization", "Bearer "+platformToken); rep.status != 429 || rep.header.Get("Retry-After") == "" {
+		t.Errorf("the second request in 1,000 s: %d %s", rep.status, rep.body)
 	}
 }
 

@@ -1,6 +1,9 @@
 package bus
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Role is what a client may do; a set of roles where several are meant.
 type Role uint8
@@ -11,7 +14,22 @@ const (
 	Recall                    // filters, and reports exposures
 	Editor                    // browses and decides
 	Operator                  // everything
+	Monitor                   // sees metrics, and how streams stand
 )
+
+// RoleNames are what files of tokens call the roles, in their order.
+var RoleNames = []string{"platform", "recall", "editor", "operator", "monitor"}
+
+// String names the roles of a set.
+func (r Role) String() string {
+	var names []string
+	for i, name := range RoleNames {
+		if r&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
 
 // What each role may do on an embedded bus. An operator may do everything.
 var (
@@ -19,6 +37,9 @@ var (
 		Platform: slices.Concat([]string{SubjectPublish, SubjectWithdraw, SubjectCheck}, reading(StreamVerdicts)),
 		Recall:   {SubjectExposures + ">"},
 		Editor:   slices.Concat([]string{SubjectCheck}, reading(StreamVerdicts)),
+		// How streams and consumers stand, and not what they hold.
+		Monitor: {"$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*",
+			"$JS.API.CONSUMER.LIST.*", "$JS.API.CONSUMER.NAMES.*", "$JS.API.CONSUMER.INFO.>"},
 	}
 	maySubscribe = map[Role][]string{
 		Platform: {SubjectVerdicts + ">", SubjectSilenced},
@@ -43,17 +64,8 @@ func reading(stream string) []string {
 
 // Anonymous is every client of a bus without tokens: all roles but Operator. What
 // would break the streams for all, or look like a verdict, is left to commands on
-// the data directory; it may see how streams stand.
-func Anonymous() User {
-	u := userOf("anonymous", AnonymousInbox, Platform, Recall, Editor)
-	u.Publish = append(u.Publish, listing...)
-	return u
-}
-
-// listing are the subjects by which an operator sees how streams and consumers stand, and not
-// what they hold.
-var listing = []string{"$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*",
-	"$JS.API.CONSUMER.LIST.*", "$JS.API.CONSUMER.NAMES.*", "$JS.API.CONSUMER.INFO.>"}
+// the data directory.
+func Anonymous() User { return userOf("anonymous", AnonymousInbox, Platform, Recall, Editor, Monitor) }
 
 // UserOf returns the client with a name, a secret and one role. In addition to the
 // subjects of its role it may discover services ($SRV), and it has an inbox that no other

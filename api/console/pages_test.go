@@ -65,7 +65,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s has %d bytes", p.path, n)
 		}
 		csp := resp.Header.Get("Content-Security-Policy")
-		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+		if !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: policy %q", p.path, csp)
 		}
 	}

@@ -35,7 +35,6 @@ func asked(t *testing.T, r *consoletest.Service, method, path string, form url.V
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *consoletest.Config) {
-		c.Tokens = nil
 		c.Console = func(cc *console.Config) { cc.Access.Header, cc.Access.RoleHeader = "X-Editor", "X-Editor-Role" }
 	})
 	in := func(headers ...string) bool {

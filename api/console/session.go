@@ -35,7 +35,7 @@ const (
 // Access says who may enter.
 type Access struct {
 	Tokens *tokens.Set // nil: there are no tokens, and everyone may enter
-	// Header, if set, names the header in which a proxy gives the name of the
+	// Header, if set, which needs tokens, names the header in which a proxy gives the name of the
 	// user, RoleHeader the header of their role: without a role the user is an
 	// editor, with an unknown role they may not enter. Both headers, and
 	// X-Forwarded-Proto, are trusted only in requests from Proxies (default: loopback).
@@ -101,7 +101,7 @@ func (c *sessions) Of(e echo.Context) (session, bool) {
 }
 
 // Open reports whether the console needs no sign-in.
-func (c *sessions) Open() bool { return c.Tokens == nil && c.Header == "" }
+func (c *sessions) Open() bool { return c.Tokens == nil }
 
 // Known reports whether the user of a request is signed in, or need not be.
 func (c *sessions) Known(e echo.Context) bool {

@@ -34,10 +34,7 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 			"A token must not stand in an address, which logs and histories keep. Replace this token."))
 		return ""
 	}
-	token, err := (*tokens.Token)(nil), tokens.ErrUnknown // behind a proxy that names users there may be no tokens
-	if c.cfg.Access.Tokens != nil {
-		token, err = c.cfg.Access.Tokens.Find(strings.TrimSpace(p.e.FormValue("token")), p.e.Request().RemoteAddr)
-	}
+	token, err := c.cfg.Access.Tokens.Find(strings.TrimSpace(p.e.FormValue("token")), p.e.Request().RemoteAddr)
 	var limited *tokens.LimitError
 	switch {
 	case errors.As(err, &limited):
@@ -50,7 +47,7 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 		p.refuse(to, http.StatusUnauthorized, p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors."))
 		return ""
 	}
-	c.sessions.Begin(p.e, token.Name, token.RoleName, token.Session)
+	c.sessions.Begin(p.e, token.Name, token.Role.String(), token.Session)
 	return to
 }
 

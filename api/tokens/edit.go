@@ -1,19 +1,18 @@
 package tokens
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/crypto/argon2"
+
+	"jianguo/internal/disk"
 )
 
 // What one hash costs (OWASP Password Storage Cheat Sheet, argon2id).
@@ -27,8 +26,8 @@ const (
 // Add adds a line to a file, which it creates if it is missing, and returns the token. It
 // can be read nowhere else.
 func Add(file, name, role string) (token string, err error) {
-	if Roles[role] == 0 {
-		return "", fmt.Errorf("role %q: want platform, recall, editor or operator", role)
+	if _, err := roleOf(role); err != nil {
+		return "", err
 	}
 	if len(strings.Fields(name)) != 1 || strings.Fields(name)[0] != name || strings.HasPrefix(name, "#") {
 		return "", fmt.Errorf("name %q: want one word that does not begin with #", name)
@@ -59,7 +58,7 @@ func Revoke(file, which string) (removed int, err error) {
 }
 
 // edit replaces the lines of a file, all at once. Its owner stays, others cannot read it.
-func edit(file string, change func([]string) ([]string, error)) (err error) {
+func edit(file string, change func([]string) ([]string, error)) error {
 	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -71,38 +70,9 @@ func edit(file string, change func([]string) ([]string, error)) (err error) {
 	if lines, err = change(lines); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".tokens-")
-	if err != nil {
-		return err
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(file); err == nil {
+		mode = info.Mode().Perm() & 0o640
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	var b bytes.Buffer
-	for _, line := range lines {
-		fmt.Fprintln(&b, line)
-	}
-	_, err = f.Write(b.Bytes())
-	if err = errors.Join(err, keepOwner(f, file), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
-}
-
-// keepOwner gives a new file the owner of the one that it replaces, and its mode without
-// what others may do.
-func keepOwner(f *os.File, replaces string) error {
-	old, err := os.Stat(replaces)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if own, ok := old.Sys().(*syscall.Stat_t); ok {
-		err = f.Chown(int(own.Uid), int(own.Gid))
-	}
-	return errors.Join(err, f.Chmod(old.Mode().Perm()&0o640))
+	return disk.Replace(file, []byte(strings.Join(append(lines, ""), "\n")), mode)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -16,9 +17,18 @@ func TestAddRevokeReload(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# ours\nold recall "+plain+"\n"), 0o640); err != nil {
 		t.Fatal(err)
 	}
+	_ = os.Chown(file, 65532, 65532) // by root
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	added, err := Add(file, "张三", "editor")
 	if err != nil {
 		t.Fatal(err)
+	}
+	after, err := os.Stat(file)
+	if err != nil || after.Sys().(*syscall.Stat_t).Uid != before.Sys().(*syscall.Stat_t).Uid || after.Mode() != before.Mode() {
+		t.Errorf("%v was %v: %v", after, before, err)
 	}
 	s, err := Open(file, 0)
 	if err != nil {

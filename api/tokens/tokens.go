@@ -2,7 +2,7 @@
 //
 // # The file
 //
-// A line is a name, a role (platform, recall, editor or operator), a public id and the
+// A line is a name, a role (one of bus.RoleNames), a public id and the
 // argon2id hash of a token, as `jianguo token add` writes it. Such a token is jg_ID_SECRET:
 // its id finds the line, so that a wrong one costs one hash at most. Empty lines and those
 // that begin with # are passed over. Lines of the version before, name, role and the token
@@ -47,19 +47,23 @@ const (
 	hashesAtOnce = 2
 )
 
-// Roles are what the words of a file stand for.
-var Roles = map[string]bus.Role{"platform": bus.Platform, "recall": bus.Recall, "editor": bus.Editor,
-	"operator": bus.Operator}
+// roleOf is the role that a file calls by a name.
+func roleOf(name string) (bus.Role, error) {
+	i := slices.Index(bus.RoleNames, name)
+	if i < 0 {
+		return 0, fmt.Errorf("role %q: want %s", name, strings.Join(bus.RoleNames, ", "))
+	}
+	return 1 << i, nil
+}
 
 // Token is a line of the file.
 type Token struct {
-	ID       string // empty on a line with the token itself
-	Name     string
-	Role     bus.Role
-	RoleName string // as the file has it
-	Session  string // names the token within this process; it ends with the line
-	hash     *hash  // nil on a line with the token itself
-	spend    *rate.Limiter
+	ID      string // empty on a line with the token itself
+	Name    string
+	Role    bus.Role
+	Session string // names the token within this process; it ends with the line
+	hash    *hash  // nil on a line with the token itself
+	spend   *rate.Limiter
 }
 
 // Spend takes a request from the token's rate.
@@ -173,15 +177,16 @@ func (s *Set) parseLine(l *lines, f []string) error {
 	if len(f) != 3 && len(f) != 4 {
 		return fmt.Errorf("it has %d words, want name, role, id and hash, or name, role and token", len(f))
 	}
-	t := &Token{Name: f[0], Role: Roles[f[1]], RoleName: f[1]}
+	role, err := roleOf(f[1])
+	if err != nil {
+		return err
+	}
+	t := &Token{Name: f[0], Role: role}
 	if s.rate > 0 {
 		t.spend = rate.NewLimiter(rate.Limit(s.rate), max(1, int(s.rate)))
 	}
 	switch {
-	case t.Role == 0:
-		return fmt.Errorf("role %q: want platform, recall, editor or operator", f[1])
 	case len(f) == 4:
-		var err error
 		if t.hash, err = parseHash(f[3]); err != nil {
 			return fmt.Errorf("the hash of %q: %w", t.Name, err)
 		}

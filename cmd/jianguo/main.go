@@ -13,11 +13,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"jianguo/bus"
 	"jianguo/internal/sqlite"
 )
 
@@ -72,7 +74,8 @@ var errPrinted = errors.New("")
 func newParser(flags any, options ...kong.Option) *kong.Kong {
 	return kong.Must(flags, append(options, kong.Name("jianguo"), kong.DefaultEnvars("JIANGUO"),
 		kong.ExplicitGroups(flagGroups), flagTexts,
-		kong.Vars{"data": "./jianguo-data", "levels": "copies,rewrites,stories", "version": "jianguo " + version})...)
+		kong.Vars{"data": "./jianguo-data", "levels": "copies,rewrites,stories", "version": "jianguo " + version,
+			"roles": strings.Join(bus.RoleNames, ",")})...)
 }
 
 // parse reads the command line. A mistake is one line that names the command whose help explains it.

@@ -158,6 +158,12 @@ func TestTLS(t *testing.T) {
 	if status, answer := do("GET", "/console/suspects", "", ""); status != 200 || !strings.Contains(answer, "张三") {
 		t.Errorf("the session of another token: %d", status)
 	}
+	s.jianguo("token", "revoke", "--tokens", tokens, "张三")
+	s.signal(syscall.SIGHUP)
+	s.eventually("the session of a revoked token ends", func() bool {
+		_, answer := do("GET", "/console/suspects", "", "")
+		return !strings.Contains(answer, "张三")
+	})
 	client.CloseIdleConnections()
 	if _, err := client.Get(s.address.HTTP + "/healthz"); err == nil {
 		t.Error("a new connection has the certificate of before")

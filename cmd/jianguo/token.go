@@ -25,7 +25,7 @@ const reread = "A running service reads the file again at SIGHUP."
 type tokenAddCmd struct {
 	tokenFlags
 	Name string `arg:"" help:"Whose token it is: one word, which logs and the log of decisions show."`
-	Role string `arg:"" help:"What it may do: ${enum}." enum:"platform,recall,editor,operator"`
+	Role string `arg:"" help:"What it may do: ${enum}." enum:"${roles}"`
 }
 
 // Run prints the token, which is stored nowhere.
@@ -50,7 +50,7 @@ func (c *tokenListCmd) Run(co *streams) error {
 	w := tabwriter.NewWriter(co.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "name\trole\tid")
 	for _, t := range set.List() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.RoleName, cmp.Or(t.ID, "none: the file holds the token itself"))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(t.ID, "none: the file holds the token itself"))
 	}
 	return w.Flush()
 }

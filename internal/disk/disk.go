@@ -45,11 +45,15 @@ func Sync(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace writes a file at once: after a crash it has the former content or this one.
+// Replace writes a file at once: after a crash it has the former content or this one. Root keeps its owner.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
+	}
+	var old unix.Stat_t
+	if unix.Stat(path, &old) == nil {
+		_ = f.Chown(int(old.Uid), int(old.Gid)) // fails for others than root
 	}
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
