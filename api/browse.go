@@ -197,7 +197,7 @@ func (s *Server) getSuspects(c echo.Context) any {
 
 // getBoilerplate lists the passages of a source that carry no weight.
 func (s *Server) getBoilerplate(c echo.Context) any {
-	return map[string]any{"passages": s.cfg.Index.Boilerplate(sourceName(c))}
+	return map[string]any{"passages": must.Get(s.cfg.Index.Boilerplate(c.Request().Context(), sourceName(c)))}
 }
 
 // postBoilerplate applies an editor's decision about a passage of a source.

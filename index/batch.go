@@ -47,18 +47,16 @@ type batch struct {
 	asides  []string // ids of texts that were set aside
 	// outlines holds the outlines of the new versions, in order; a blank version has none.
 	outlines []compare.Outline
-	learned  map[string]*sources.Clauses // by source
-	sources  map[string]int64            // numbers of new sources
+	sources  map[string]int64 // numbers of those met that were not in catalogue.sources
 }
 
 // apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent,
-		learned: map[string]*sources.Clauses{}, sources: map[string]int64{},
-		before: newBefore()}
+		sources: map[string]int64{}, before: newBefore()}
 	err := x.transaction(ctx, func() {
 		f(b)
-		for source, s := range b.learned {
+		for source, s := range x.boilerplate.Changed() {
 			must.Get(x.w.ExecContext(b.ctx, sources.InsertClauses, s.Row(source)...))
 		}
 		x.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
@@ -71,7 +69,11 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 		x.tables.Rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
 	}
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
+	if len(x.sources) >= mostSources {
+		clear(x.sources)
+	}
 	maps.Copy(x.sources, b.sources)
+	x.boilerplate.End(true)
 	x.mu.Lock()
 	x.applied, x.events = applied, b.event-1
 	x.mu.Unlock()
@@ -241,8 +243,11 @@ func (b *batch) sourceNumber(name string) sql.NullInt64 {
 	}
 	n := cmp.Or(b.x.sources[name], b.sources[name])
 	if n == 0 {
-		n = int64(len(b.x.sources) + len(b.sources) + 1)
-		b.exec(`INSERT INTO sources (number, name) VALUES (?,?)`, []any{n, name}, "source %q", name)
+		err := b.query(`SELECT number FROM sources WHERE name = ?`, name).Scan(&n)
+		if errors.Is(err, sql.ErrNoRows) {
+			n, err = b.exec(`INSERT INTO sources (name) VALUES (?)`, []any{name}, "source %q", name).LastInsertId()
+		}
+		must.Dof(err, "source %q", name)
 		b.sources[name] = n
 	}
 	return sql.NullInt64{Int64: n, Valid: true}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"jianguo/index/resident"
-	"jianguo/index/sources"
+	"jianguo/internal/must"
 )
 
 // before is what a batch has changed in memory, as it was before the batch. The later articles of a batch are judged
@@ -12,10 +12,9 @@ import (
 // look-ups of ids and hashes are not restored: a reader checks the row behind a look-up, and skips it if there is
 // no row or the row is of another item.
 type before struct {
-	rows     map[uint32]residentRow      // by ordinal
-	clusters map[uint32]clusterRow       // by id: lead and merged
-	clauses  map[string]*sources.Clauses // by source
-	postings []change                    // in the order in which they were made
+	rows     map[uint32]residentRow // by ordinal
+	clusters map[uint32]clusterRow  // by id: lead and merged
+	postings []change               // in the order in which they were made
 }
 
 // residentRow is what is in memory of a version.
@@ -32,8 +31,7 @@ type change struct {
 }
 
 func newBefore() before {
-	return before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{},
-		clauses: map[string]*sources.Clauses{}}
+	return before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}}
 }
 
 func (b *before) keepRow(rows *resident.Rows, ordinal uint32) {
@@ -64,16 +62,10 @@ func (b *batch) learn(a *Article, ordinal uint32) {
 	if a.Source == "" || a.Text.Body == "" {
 		return
 	}
-	was := b.x.boilerplate.Of(a.Source)
-	next := was.Learn(a.Text.Body, uint64(ordinal))
-	if next == was {
-		return
+	was := must.Get(b.x.boilerplate.Of(b.ctx, a.Source))
+	if next := was.Learn(a.Text.Body, uint64(ordinal)); next != was {
+		b.x.boilerplate.Set(a.Source, next)
 	}
-	if _, kept := b.before.clauses[a.Source]; !kept {
-		b.before.clauses[a.Source] = was
-	}
-	b.x.boilerplate.Set(a.Source, next)
-	b.learned[a.Source] = next
 }
 
 // restore makes memory again what it was before a batch that failed.
@@ -96,8 +88,6 @@ func (x *catalogue) restore(b *before) {
 	for id, c := range b.clusters {
 		x.clusters.Set(id, c.lead, c.merged)
 	}
-	for source, clauses := range b.clauses {
-		x.boilerplate.Set(source, clauses)
-	}
+	x.boilerplate.End(false)
 	x.matcher.Reset()
 }

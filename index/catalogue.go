@@ -63,6 +63,9 @@ type Config struct {
 	Fail func(point string) error
 }
 
+// mostSources is how many numbers of sources stay in memory: clients make up names without end.
+const mostSources = 8192
+
 // catalogue holds the state that the writer and the readers of an Index share.
 type catalogue struct {
 	cfg    Config
@@ -80,8 +83,8 @@ type catalogue struct {
 	judging     readers   // on w
 	nextOrdinal uint32
 	nextEvent   uint64
-	stampHashes sync.Map // stamps.number -> hash
-	sources     map[string]int64
+	stampHashes sync.Map         // stamps.number -> hash
+	sources     map[string]int64 // numbers of those met lately, at most mostSources and a batch
 
 	// mu guards the fields below; writers hold both locks to change them.
 	mu      sync.RWMutex

@@ -147,12 +147,12 @@ func (x *catalogue) setSourcePolicy(ctx context.Context, seq uint64, p SourcePol
 }
 
 func (x *catalogue) decideBoilerplate(ctx context.Context, seq uint64, p SourcePassage) error {
-	s, err := x.boilerplate.Of(p.Source).Decide(p.Source, p.Passage, x.cfg.Normal)
+	s, err := x.boilerplate.Of(ctx, p.Source)
 	if err == nil {
-		err = x.apply(ctx, seq, func(b *batch) { b.learned[p.Source] = s })
+		s, err = s.Decide(p.Source, p.Passage, x.cfg.Normal)
 	}
 	if err == nil {
-		x.boilerplate.Set(p.Source, s)
+		err = x.apply(ctx, seq, func(*batch) { x.boilerplate.Set(p.Source, s) })
 	}
 	return err
 }

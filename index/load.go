@@ -25,10 +25,9 @@ func (x loader) load(ctx context.Context) {
 	for number, hash := range sqlite.Pairs[int64, string](ctx, x.reader, `SELECT number, hash FROM stamps`) {
 		x.stampHashes.Store(number, hash)
 	}
-	x.sources = maps.Collect(sqlite.Pairs[string, int64](ctx, x.reader, `SELECT name, number FROM sources`))
-	x.policies.DB = x.reader
+	x.sources = map[string]int64{}
+	x.policies.DB, x.boilerplate.DB = x.reader, x.reader
 	must.Do(x.policies.Open(ctx))
-	must.Do(x.boilerplate.Load(ctx, x.reader))
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
 	x.loadItems(ctx)

@@ -36,19 +36,25 @@ func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy,
 }
 
 // DecidedPassages returns the last passages that editors put in or took out, the newest first.
-func (x *Index) DecidedPassages(limit int) (out []SourcePassage) {
-	for source, s := range x.boilerplate.All() {
-		for _, p := range s.Passages() {
+func (x *Index) DecidedPassages(ctx context.Context, limit int) (out []SourcePassage, err error) {
+	names, err := x.boilerplate.Decided(ctx)
+	for _, source := range names {
+		passages, err := x.Boilerplate(ctx, source)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range passages {
 			if p.By != "" {
 				out = append(out, SourcePassage{source, p})
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b SourcePassage) int { return b.At.Compare(*a.At) })
-	return out[:min(len(out), limit)]
+	return out[:min(len(out), limit)], err
 }
 
 // Boilerplate returns what carries no weight in texts of a source, or would without an editor's decision.
-func (x *Index) Boilerplate(source string) []Passage {
-	return x.boilerplate.Of(source).Passages()
+func (x *Index) Boilerplate(ctx context.Context, source string) ([]Passage, error) {
+	s, err := x.boilerplate.Of(ctx, source)
+	return s.Passages(), err
 }

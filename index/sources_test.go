@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func setSource(t *testing.T, x *Index, source, policy string) {
@@ -141,6 +144,59 @@ func TestPoliciesStay(t *testing.T) {
 	strict.Strictness = "loose"
 	if err := x.SetSourcePolicy(ctx, strict); !errors.Is(err, ErrQuery) {
 		t.Errorf("a strictness that there is not: %v", err)
+	}
+	mustVerify(t, x)
+}
+
+// TestManySources: of names that clients make up, only the last ones stay in memory; what is known of the others is
+// read again. Metrics have no name of a source.
+func TestManySources(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed = true })
+	defer func() { _ = x.Close() }()
+	const names, batch = mostSources + 2000, 500
+	seq := uint64(0)
+	publish := func(sources ...string) {
+		t.Helper()
+		var all []Mutation
+		for _, source := range sources {
+			seq++
+			a := article(fmt.Sprint("id-", seq), fmt.Sprint("text", seq), seq*0x9e3779b97f4a7c15)
+			a.Source, a.Text.Body = source, fmt.Sprintf("第%d篇\n更多内容请下载客户端", seq)
+			all = append(all, Mutation{Seq: seq, At: testStart, Article: a})
+		}
+		if _, err := x.Add(ctx, all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("海岬晚报", "海岬晚报", "海岬晚报", "海岬晚报", "海岬晚报")
+	learned, err := x.Boilerplate(ctx, "海岬晚报")
+	if err != nil || len(learned) != 1 {
+		t.Fatalf("%+v %v", learned, err)
+	}
+	for n := 0; n < names; n += batch {
+		var sources []string
+		for i := range batch {
+			sources = append(sources, fmt.Sprint("made-up-", n+i))
+		}
+		publish(sources...)
+	}
+	publish("海岬晚报")
+	recent := reflect.ValueOf(&x.boilerplate).Elem().FieldByName("recent").Len()
+	if len(x.sources) > mostSources+batch || recent > 5000 {
+		t.Errorf("in memory: %d numbers of sources, clauses of %d", len(x.sources), recent)
+	}
+	if again, err := x.Boilerplate(ctx, "海岬晚报"); err != nil || len(again) != 1 || again[0].Text != learned[0].Text || again[0].Article != 6 {
+		t.Errorf("after many other sources: %+v %v", again, err)
+	}
+	var stored int
+	if err := x.reader.QueryRow(`SELECT count(*) FROM sources`).Scan(&stored); err != nil || stored != (names+batch-1)/batch*batch+1 {
+		t.Errorf("%d sources are stored: %v", stored, err)
+	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(x.Collectors()...)
+	if shown, err := r.Gather(); err != nil || strings.Contains(fmt.Sprint(shown), "made-up") {
+		t.Errorf("metrics: %v", err)
 	}
 	mustVerify(t, x)
 }

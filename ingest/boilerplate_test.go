@@ -87,7 +87,10 @@ func TestBoilerplateIsLearned(t *testing.T) {
 			t.Fatalf("%s of %s: %s", it.ID, e.Of, e.Why)
 		}
 	}
-	known := x.Boilerplate("海岬晚报")
+	known, err := x.Boilerplate(t.Context(), "海岬晚报")
+	if err != nil {
+		t.Fatal(err)
+	}
 	text := ""
 	for _, p := range known {
 		text += p.Text
@@ -99,7 +102,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 		t.Fatal(err)
 	}
 	x = open()
-	if again := x.Boilerplate("海岬晚报"); fmt.Sprint(again) != fmt.Sprint(known) {
+	if again, err := x.Boilerplate(t.Context(), "海岬晚报"); err != nil || fmt.Sprint(again) != fmt.Sprint(known) {
 		t.Fatalf("after a restart %v, before %v", again, known)
 	}
 	notes := []string{"望潮镇的梅子熟了，果农们清晨就上山采摘。", "老船厂的塔吊今天拆除，许多老职工赶来合影。", "青石巷的路灯修好了，夜里出门不再摸黑。", "南屏小学的合唱团昨晚登台，赢得满堂喝彩。"}

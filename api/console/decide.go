@@ -165,7 +165,7 @@ func (c *Console) decisions(ctx context.Context, p *page) string {
 	}
 	if q == (index.DecisionQuery{Limit: limit + 1}) {
 		v.Policies = must.Get(c.cfg.Index.SourcePolicyLog(ctx, limit))
-		v.Passages = c.cfg.Index.DecidedPassages(limit)
+		v.Passages = must.Get(c.cfg.Index.DecidedPassages(ctx, limit))
 	}
 	return p.show("decisions", "decisions", "决定", "Decisions", v)
 }

@@ -526,7 +526,7 @@ func TestBoilerplate(t *testing.T) {
 	b.enter(`form[action^="/console/source?"] [name=reason]`, "页脚")
 	b.click(`form.filters[action^="/console/source?"] button`)
 	b.seen("td", "编辑加入 林编辑")
-	if got := r.Index.Boilerplate("晨帆网"); len(got) != 1 || got[0].State != "in" || got[0].By != "林编辑" || got[0].Text != "每天一早见" {
+	if got, err := r.Index.Boilerplate(t.Context(), "晨帆网"); err != nil || len(got) != 1 || got[0].State != "in" || got[0].By != "林编辑" || got[0].Text != "每天一早见" {
 		t.Errorf("%+v", got)
 	}
 	b.click(`td button[aria-label="撤销：每天一早见"]`)

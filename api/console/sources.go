@@ -65,7 +65,7 @@ func (c *Console) source(ctx context.Context, p *page) string {
 	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[v.Name]
 	v.Policy.Policy = cmp.Or(v.Policy.Policy, index.SourceNormal)
 	v.Copies = must.Get(c.cfg.Browse.Copies(ctx, v.Name, uint32(p.number("after")), 30))
-	v.Passages = c.cfg.Index.Boilerplate(v.Name)
+	v.Passages = must.Get(c.cfg.Index.Boilerplate(ctx, v.Name))
 	return p.show("source", "sources", v.Name, v.Name, v)
 }
 

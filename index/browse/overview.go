@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"maps"
 	"time"
 
 	"jianguo/index"
@@ -49,23 +48,26 @@ type SourceCount struct {
 // Sources lists the sources that delivered most since a time, after so many of them.
 func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) ([]SourceCount, error) {
 	return must.Try(func() []SourceCount {
-		policies, names := must.Get(b.cat.SourcePolicies(ctx)), b.sourceNames(ctx)
+		policies := must.Get(b.cat.SourcePolicies(ctx))
 		return read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects)
 			FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?`,
 			func(r *sql.Rows, c *SourceCount) error {
 				var number int64
 				err := r.Scan(&number, &c.Items, &c.Duplicates, &c.Suspects)
-				c.Name = names[number]
+				c.Name = b.sourceName(ctx, number)
 				c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
 				return err
 			}, dayOf(since.UnixMilli()), limit, after)
 	})
 }
 
-// sourceNames returns the names of all sources: a few thousand, however many
-// items there are.
-func (b *Model) sourceNames(ctx context.Context) map[int64]string {
-	return maps.Collect(sqlite.Pairs[int64, string](ctx, b.cat.Tables(), `SELECT number, name FROM sources`))
+// sourceName is the name of a source; empty for articles without one. Package must ends it.
+func (b *Model) sourceName(ctx context.Context, number int64) (name string) {
+	for _, n := range sqlite.Pairs[int64, string](ctx, b.cat.Tables(), `SELECT number, name FROM sources
+		WHERE number = ?`, number) {
+		name = n
+	}
+	return name
 }
 
 // Copied counts the articles of one source that came again from another.
@@ -77,13 +79,12 @@ type Copied struct {
 // CopiedMost returns the pairs of sources of which one copied the other most since the day of a time.
 func (b *Model) CopiedMost(ctx context.Context, since time.Time, limit int) ([]Copied, error) {
 	return must.Try(func() []Copied {
-		names := b.sourceNames(ctx)
 		return read(ctx, b.reader, "pairs of sources", `SELECT origin, copier, sum(n) FROM pairs
 			WHERE day >= ? AND origin <> copier GROUP BY origin, copier ORDER BY 3 DESC, 1, 2 LIMIT ?`,
 			func(r *sql.Rows, c *Copied) error {
 				var origin, copier int64
 				err := r.Scan(&origin, &copier, &c.N)
-				c.Origin, c.Copier = names[origin], names[copier]
+				c.Origin, c.Copier = b.sourceName(ctx, origin), b.sourceName(ctx, copier)
 				return err
 			}, dayOf(since.UnixMilli()), limit)
 	})

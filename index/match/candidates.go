@@ -75,7 +75,10 @@ type comparing struct {
 // best compares all proposals, every one by its sketch and the likeliest ones by their texts, and returns the best
 // candidate; nil where none has to do with the article.
 func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate, error) {
-	c.learnt = c.residueOf(c.query.Article.Source)
+	var err error
+	if c.learnt, err = c.residueOf(ctx, c.query.Article.Source); err != nil {
+		return nil, err
+	}
 	candidates, err := c.compareSketches(ctx, c.candidates(proposals))
 	if err != nil || len(candidates) == 0 {
 		return nil, err
@@ -241,8 +244,11 @@ func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison
 // compareText compares the article with a candidate by their texts.
 func (c *comparing) compareText(ctx context.Context, n *candidate) error {
 	o := n.comparison
-	if o.judgement != nil && o.residues == [2]*compare.Residue{c.learnt, c.residueOf(o.source)} {
-		return nil
+	if o.judgement != nil {
+		residue, err := c.residueOf(ctx, o.source)
+		if err != nil || o.residues == [2]*compare.Residue{c.learnt, residue} {
+			return err
+		}
 	}
 	doc, source, err := c.exemplars.doc(ctx, c.reader, n.Ordinal, c.residueOf)
 	if err != nil || doc == nil {
@@ -259,11 +265,12 @@ func (c *comparing) compareText(ctx context.Context, n *candidate) error {
 }
 
 // residueOf is what carries no weight in texts of a source; nil: nothing.
-func (c *comparing) residueOf(source string) *compare.Residue {
+func (c *comparing) residueOf(ctx context.Context, source string) (*compare.Residue, error) {
 	if c.boilerplate == nil {
-		return nil
+		return nil, nil
 	}
-	return c.boilerplate.Of(source).Residue()
+	s, err := c.boilerplate.Of(ctx, source)
+	return s.Residue(), err
 }
 
 // onTexts counts the exemplars that were compared on texts.

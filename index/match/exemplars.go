@@ -121,8 +121,7 @@ func (r *exemplars) sketch(ctx context.Context, rows *Reader, ordinal uint32) (*
 // doc prepares the text of an exemplar without what its source's articles have in common, and returns the source. A
 // text that was not kept gives nil.
 func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32,
-	learned func(source string) *compare.Residue) (*compare.Doc, string,
-	error) {
+	learned func(ctx context.Context, source string) (*compare.Residue, error)) (*compare.Doc, string, error) {
 	e, ok := r.cache.Get(ordinal)
 	if !ok || e.text == nil {
 		s, err := r.sketch(ctx, rows, ordinal)
@@ -142,7 +141,10 @@ func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32,
 		}
 		e = &exemplar{sketch: *s, text: &text, source: kept.source}
 	}
-	residue := learned(e.source)
+	residue, err := learned(ctx, e.source)
+	if err != nil {
+		return nil, "", err
+	}
 	if e.doc == nil || e.doc.Text.Learned != residue {
 		text := *e.text
 		text.Learned = residue

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"jianguo/compare"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Boilerplate: the passages that recur at the ends of unrelated articles of a source, such as footers, credits, link
@@ -71,28 +71,69 @@ type Clauses struct {
 	residue  *compare.Residue // of the passages; another one only where these change
 }
 
-// Boilerplate holds the clauses of all sources. Set is for the writer; Of is safe for concurrent use.
-type Boilerplate struct{ sources sync.Map } // name -> *Clauses
+// mostRecent bounds the sources whose clauses stay in memory.
+const mostRecent = 4096
 
-var unknown = new(Clauses)
+// Boilerplate finds the clauses of sources: in memory those that the batch under way has changed and those used
+// lately, else in the catalogue. Of is safe for concurrent use; the other methods are for the writer.
+type Boilerplate struct {
+	DB *sql.DB // read-only connections to the catalogue
 
-// Of returns the clauses of a source.
-func (t *Boilerplate) Of(source string) *Clauses {
-	if s, ok := t.sources.Load(source); ok {
-		return s.(*Clauses)
-	}
-	return unknown
+	mu      sync.Mutex
+	recent  map[string]*Clauses // as committed; under mu
+	changed map[string]*Clauses // not committed; under mu
 }
 
-// All are the clauses of all sources.
-func (t *Boilerplate) All() iter.Seq2[string, *Clauses] {
-	return func(yield func(string, *Clauses) bool) {
-		t.sources.Range(func(source, s any) bool { return yield(source.(string), s.(*Clauses)) })
+// Of returns the clauses of a source. It reads under mu, so that what End keeps later is newer.
+func (t *Boilerplate) Of(ctx context.Context, source string) (*Clauses, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := cmp.Or(t.changed[source], t.recent[source]); s != nil {
+		return s, nil
 	}
+	s, err := t.read(ctx, source)
+	if err == nil {
+		t.keep(source, s)
+	}
+	return s, wrap.Err(err, "boilerplate of source %q", source)
 }
 
-// Set replaces the clauses of a source.
-func (t *Boilerplate) Set(source string, s *Clauses) { t.sources.Store(source, s) }
+func (t *Boilerplate) keep(source string, s *Clauses) {
+	if t.recent == nil || len(t.recent) >= mostRecent {
+		t.recent = map[string]*Clauses{}
+	}
+	t.recent[source] = s
+}
+
+// Decided are the sources of which an editor has decided about a passage.
+func (t *Boilerplate) Decided(ctx context.Context) ([]string, error) {
+	return sqlite.Column[string](ctx, t.DB, `SELECT source FROM boilerplate WHERE passages LIKE '%"by":%'`)
+}
+
+// Set replaces the clauses of a source in the batch under way.
+func (t *Boilerplate) Set(source string, s *Clauses) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.changed == nil {
+		t.changed = map[string]*Clauses{}
+	}
+	t.changed[source] = s
+}
+
+// Changed is what the batch under way has changed.
+func (t *Boilerplate) Changed() map[string]*Clauses { return t.changed }
+
+// End ends the batch: what it has changed is kept if it was committed, or else forgotten.
+func (t *Boilerplate) End(committed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for source, s := range t.changed {
+		if committed {
+			t.keep(source, s)
+		}
+	}
+	t.changed = nil
+}
 
 // Residue is what carries no weight in texts of the source; nil: nothing.
 func (s *Clauses) Residue() *compare.Residue { return s.residue }
@@ -208,24 +249,24 @@ func (s *Clauses) Row(source string) []any {
 const InsertClauses = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum)
 	VALUES (?, ?, ?, ?, ?)`
 
-// Load reads the clauses of all sources.
-func (t *Boilerplate) Load(ctx context.Context, db sqlite.Querier) error {
-	return sqlite.Each(ctx, db, `SELECT source, articles, counts, passages FROM boilerplate`, func(r *sql.Rows) error {
-		var source string
-		var counts, passages []byte
-		s := new(Clauses)
-		if err := r.Scan(&source, &s.articles, &counts, &passages); err != nil {
-			return err
-		}
-		s.counts = make([]uint32, len(counts)/4)
-		_, err := binary.Decode(counts, binary.LittleEndian, s.counts)
-		if err := errors.Join(err, json.Unmarshal(passages, &s.passages)); err != nil {
-			return fmt.Errorf("boilerplate of source %q: %w", source, err)
-		}
-		for i := range s.passages {
-			s.passages[i].hash = compare.HashClause(s.passages[i].Text)
-		}
-		t.Set(source, s.collect())
-		return nil
-	})
+// read reads the clauses of a source from the catalogue.
+func (t *Boilerplate) read(ctx context.Context, source string) (*Clauses, error) {
+	var counts, passages []byte
+	s := new(Clauses)
+	err := t.DB.QueryRowContext(ctx, `SELECT articles, counts, passages FROM boilerplate WHERE source = ?`,
+		source).Scan(&s.articles, &counts, &passages)
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, nil
+	}
+	s.counts = make([]uint32, len(counts)/4)
+	if err == nil {
+		_, err = binary.Decode(counts, binary.LittleEndian, s.counts)
+	}
+	if err == nil {
+		err = json.Unmarshal(passages, &s.passages)
+	}
+	for i := range s.passages {
+		s.passages[i].hash = compare.HashClause(s.passages[i].Text)
+	}
+	return s.collect(), err
 }
