@@ -27,7 +27,8 @@ coordinated omission). All clients are of one kind: a socket, a prepared request
 find the answer. Ways take turns in five rounds, and the median counts.`
 }
 
-// What is measured: one user who has seen so many ids and is asked for so many candidates, half of them seen.
+// What is measured: filters for one user. The user has seen seenIDs ids; each request has candidates ids, of which the
+// share overlap are among those.
 const (
 	seenIDs       = 5000
 	candidates    = 5000

@@ -21,8 +21,8 @@ type deadCmd struct {
 }
 
 type deadListCmd struct {
-	After uint64 `help:"Only those whose number is higher."`
-	Limit int    `help:"How many at most." default:"100"`
+	After uint64 `help:"Only those whose number is higher." range:"0..18446744073709551615"`
+	Limit int    `help:"How many at most." range:"1..1000000" default:"100"`
 	JSON  bool   `help:"Print one JSON object a line."`
 }
 

@@ -31,8 +31,8 @@ type evalCmd struct {
 	Direct     bool   `help:"Judge the two texts of each pair alone, as explain does."`
 	Labelled   bool   `help:"Feed no other documents than the labels name: faster, and easier for the search."`
 	JSON       bool   `help:"Print one JSON document."`
-	Wrong      int    `help:"How many wrongly judged pairs to show; --wrong=-1 for all." default:"10"`
-	Sample     int    `help:"How many items of each verdict of the corpus to show." default:"5"`
+	Wrong      int    `help:"Wrongly judged pairs to show; --wrong=-1 for all." range:"-1..1000000" default:"10"`
+	Sample     int    `help:"How many items of each verdict of the corpus to show." range:"0..1000000" default:"5"`
 	segmentFlags
 }
 

@@ -16,12 +16,12 @@ type explainCmd struct {
 	A        string `arg:"" help:"An item: an id of --data, a file (JSON or plain text), or - for standard input."`
 	B        string `arg:"" help:"A second item: the query. Of two ids the later one is the query."`
 	Data     string `help:"A data directory that no service is using, to look ids up in." placeholder:"DIR"`
-	Terms    int    `help:"How many terms to show." default:"16"`
+	Terms    int    `help:"How many terms to show." range:"0..1000000" default:"16"`
 	JSON     bool   `help:"Print one JSON document."`
 	Language string `help:"Language of the reason: ${enum}." enum:"zh,en" default:"zh"`
 
 	Rule       string `help:"Rules: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
-	Distance   int    `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
+	Distance   int    `help:"Largest Hamming distance of a certain proposal." range:"0..3" default:"3"`
 	Strictness string `help:"What is rejected as a copy: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
 	segmentFlags
 }

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,13 +24,84 @@ var flagGroups = []kong.Group{
 	{Key: "tuning", Title: "Tuning:"},
 }
 
-// flagHelp is the help of a flag, with its default where the placeholder hides that.
+// flagHelp is the help of a flag, with its range, and with its default where the placeholder hides that.
 func flagHelp(v *kong.Value) string {
 	help := kong.DefaultHelpValueFormatter(v)
+	if low, high, ok := strings.Cut(v.Tag.Get("range"), ".."); ok {
+		help += fmt.Sprintf(" From %s to %s.", low, high)
+	}
 	if v.HasDefault && v.Default != "" && v.Tag.PlaceHolder != "" {
 		help += " Default: " + v.Default + "."
 	}
 	return help
+}
+
+// checkRanges holds the flags of a command line to their ranges.
+func checkRanges(c *kong.Context) error {
+	for _, f := range c.Flags() {
+		if err := checkRange(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRange holds a number or duration to the range in the tag of its flag.
+func checkRange(f *kong.Flag) error {
+	low, high, ranged := strings.Cut(f.Tag.Get("range"), "..")
+	value := reflect.Indirect(f.Target)
+	if !ranged || !value.IsValid() { // nil: not given
+		return nil
+	}
+	if n := number(fmt.Sprint(value.Interface())); !(n >= number(low) && n <= number(high)) {
+		return fmt.Errorf("--%s %v: want %s to %s", f.Name, value.Interface(), low, high)
+	}
+	return nil
+}
+
+// number reads a number, or a duration as nanoseconds.
+func number(text string) float64 {
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d)
+	}
+	n, _ := strconv.ParseFloat(text, 64) // kong has read it, and TestRanges the bounds
+	return n
+}
+
+// variables are those of the environment that flags of a command or of those below it stand in.
+func variables(command *kong.Node) (names []string) {
+	for _, f := range command.Flags {
+		names = append(names, f.Envs...)
+	}
+	for _, c := range command.Children {
+		names = append(names, variables(c)...)
+	}
+	return names
+}
+
+// warnOfVariables warns of variables of the environment that look like flags and are none.
+func warnOfVariables(log *slog.Logger, known []string, environment []string) {
+	for _, entry := range environment {
+		name, _, _ := strings.Cut(entry, "=")
+		// Kubernetes sets JIANGUO_PORT… and JIANGUO_SERVICE_… for a service of this name.
+		if slices.Contains(known, name) || !strings.HasPrefix(name, "JIANGUO_") ||
+			strings.HasPrefix(name, "JIANGUO_PORT") || strings.HasPrefix(name, "JIANGUO_SERVICE_") {
+			continue
+		}
+		nearest := slices.MaxFunc(known, func(a, b string) int { return cmp.Compare(alike(a, name), alike(b, name)) })
+		log.Warn("a variable of the environment is no flag and has no effect", "variable", name, "nearest", nearest)
+	}
+}
+
+// alike is the share of the pairs of characters that two names have in common.
+func alike(a, b string) float64 {
+	common := 0
+	for i := range len(a) - 1 {
+		if strings.Contains(b, a[i:i+2]) {
+			common++
+		}
+	}
+	return float64(common) / float64(len(a)+len(b))
 }
 
 // serveFlags are those of `serve` but the directory.
@@ -53,11 +129,11 @@ type everydayFlags struct {
 
 // accessFlags say who may use a service, beside tokens.
 type accessFlags struct {
-	TokenRate    float64  `help:"Requests a second that one token may make over HTTP; 0: no bound." default:"0"`
+	TokenRate    float64  `help:"Requests a second of one token over HTTP; 0: no bound." range:"0..1000000" default:"0"`
 	TLSCert      string   `name:"tls-cert" help:"${tls_cert}" type:"existingfile" placeholder:"FILE"`
 	TLSKey       string   `name:"tls-key" help:"Its key." type:"existingfile" placeholder:"FILE"`
 	TLSClientCA  string   `name:"tls-client-ca" help:"${tls_client_ca}" type:"existingfile" placeholder:"FILE"`
-	EditorHeader string   `help:"Header in which a trusted proxy names the editor who is signed in." placeholder:"NAME"`
+	EditorHeader string   `help:"Header in which a trusted proxy names the editor; needs --tokens." placeholder:"NAME"`
 	EditorRole   string   `name:"editor-role-header" help:"${editor_role}" placeholder:"NAME"`
 	EditorProxy  []string `help:"Network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
 }
@@ -72,12 +148,12 @@ type exposureFlags struct {
 
 // tuningFlags are for machines that are small, or full.
 type tuningFlags struct {
-	ExposureCache int64         `help:"Memory for the histories of active users, in MiB." default:"256"`
-	ExposureFlush time.Duration `help:"${exposure_flush}" default:"10s"`
-	SnapshotEvery int64         `help:"${snapshot_every}" default:"200000"`
-	Backlog       int64         `help:"Items that may wait, in MiB; then publishers get an error." default:"4096"`
-	DiskReserve   uint64        `help:"Refuse writes while the disk has less than this free, in MiB." default:"256"`
-	Connections   int           `help:"${connections}" default:"4096"`
+	ExposureCache int64         `help:"MiB for the histories of active users." range:"1..1000000000" default:"256"`
+	ExposureFlush time.Duration `help:"${exposure_flush}" range:"1ms..1h" default:"10s"`
+	SnapshotEvery int64         `help:"${snapshot_every}" range:"1..1000000000" default:"200000"`
+	Backlog       int64         `help:"MiB that may wait before publishers fail." range:"64..1000000" default:"4096"`
+	DiskReserve   int64         `help:"Free MiB below which writes are refused." range:"0..1000000000" default:"256"`
+	Connections   int           `help:"${connections}" range:"16..1000000" default:"4096"`
 }
 
 // externalBus are the flags of a bus that this process does not run.
@@ -85,7 +161,7 @@ type externalBus struct {
 	NATS string `name:"nats" help:"Use this bus; servers of a cluster with commas between." placeholder:"URL"`
 	busTrust
 	StreamPrefix  string `help:"${stream_prefix}" placeholder:"PREFIX"`
-	Replicas      int    `help:"Servers that hold each message, 1 to 5; 0: three of a cluster, else one." default:"0"`
+	Replicas      int    `help:"Servers that hold each message; 0: 3 of a cluster, or 1." range:"0..5" default:"0"`
 	CreateStreams bool   `help:"Change streams that could lose messages; without it such a stream ends the start."`
 }
 
@@ -93,7 +169,7 @@ type externalBus struct {
 type legacyFlags struct {
 	LegacyRedis   string        `help:"${legacy_redis}" placeholder:"URL"`
 	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}"`
-	LegacyTimeout time.Duration `help:"How long a filter waits for it." default:"5ms"`
+	LegacyTimeout time.Duration `help:"How long a filter waits for it." range:"1ms..1m" default:"5ms"`
 	LegacyAll     bool          `help:"Import all of its users in the background, not only those asked about."`
 	Shadow        bool          `help:"Let the old store alone answer filters, and count the differences."`
 }
@@ -130,9 +206,6 @@ func (f *externalBus) check() error {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) {
 		return fmt.Errorf("--stream-prefix %q: letters, digits, _ and - only", f.StreamPrefix)
-	}
-	if f.Replicas < 0 || f.Replicas > 5 {
-		return fmt.Errorf("--replicas %d: want 1 to 5, or 0 for three where the bus is a cluster", f.Replicas)
 	}
 	return nil
 }

@@ -335,19 +335,19 @@ func TestDiskNearlyFull(t *testing.T) {
 		t.Fatal(status, string(answer), err)
 	}
 	s.stop()
-	s = serve(t, exe, data, "--nats-listen", "127.0.0.1:0", "--disk-reserve", "99999999999")
+	s = serve(t, exe, data, "--nats-listen", "127.0.0.1:0", "--disk-reserve", "999999999")
 	s.eventually("it is said not to be ready", func() bool { return s.status("/readyz") == 503 })
 	for path, body := range map[string][]byte{"/items": article(2), "/exposures": []byte(`{"user":"u","kind":"seen","items":["n1"]}`),
 		"/exposures/unsee": []byte(`{"user":"u","items":["n1"]}`), "/exposures/forget": []byte(`{"user":"u"}`),
 		"/filter": []byte(`{"user":"u","max":1,"mark":"delivered","items":["n1"]}`)} {
-		if status, answer, err := s.post(path, body); status != 507 || !bytes.Contains(answer, []byte("the reserve is 99999999999 MiB")) {
+		if status, answer, err := s.post(path, body); status != 507 || !bytes.Contains(answer, []byte("the reserve is 999999999 MiB")) {
 			t.Errorf("%s: %d %s %v", path, status, answer, err)
 		}
 	}
 	js := s.jetstream()
 	for subject, payload := range map[string][]byte{"items.publish": article(3), "items.withdraw": []byte(`{"id":"n1"}`), "exposures.seen": []byte(`{"user":"u","items":["n1"]}`)} {
 		var full *jetstream.APIError
-		if _, err := js.Publish(t.Context(), subject, payload); !errors.As(err, &full) || full.Code != 503 || !strings.Contains(full.Description, "the reserve is 99999999999 MiB") {
+		if _, err := js.Publish(t.Context(), subject, payload); !errors.As(err, &full) || full.Code != 503 || !strings.Contains(full.Description, "the reserve is 999999999 MiB") {
 			t.Errorf("%s on the bus: %v", subject, err)
 		}
 	}
@@ -364,11 +364,11 @@ func TestDiskNearlyFull(t *testing.T) {
 func TestDiskNearlyFullBusElsewhere(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, nil)
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--disk-reserve", "99999999999")
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--disk-reserve", "999999999")
 	s.eventually("it is said not to be ready", func() bool { return s.status("/readyz") == 503 })
 	for path, body := range map[string][]byte{"/items": article(2), "/exposures": []byte(`{"user":"u","kind":"seen","items":["n1"]}`),
 		"/exposures/unsee": []byte(`{"user":"u","items":["n1"]}`), "/exposures/forget": []byte(`{"user":"u"}`)} {
-		if status, answer, err := s.post(path, body); status != 507 || !bytes.Contains(answer, []byte("the reserve is 99999999999 MiB")) {
+		if status, answer, err := s.post(path, body); status != 507 || !bytes.Contains(answer, []byte("the reserve is 999999999 MiB")) {
 			t.Errorf("%s: %d %s %v", path, status, answer, err)
 		}
 	}

@@ -73,7 +73,7 @@ var errPrinted = errors.New("")
 // newParser makes a parser of flags, each of which may also stand in the environment.
 func newParser(flags any, options ...kong.Option) *kong.Kong {
 	return kong.Must(flags, append(options, kong.Name("jianguo"), kong.DefaultEnvars("JIANGUO"),
-		kong.ExplicitGroups(flagGroups), flagTexts,
+		kong.ExplicitGroups(flagGroups), flagTexts, kong.WithAfterApply(checkRanges),
 		kong.Vars{"data": "./jianguo-data", "levels": "copies,rewrites,stories", "version": "jianguo " + version,
 			"roles": strings.Join(bus.RoleNames, ",")})...)
 }
@@ -112,6 +112,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progressTo(errOut),
 		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
+	warnOfVariables(co.log, variables(command.Model.Node), os.Environ())
 	err = command.Run(co)
 	if cause := context.Cause(co.ctx); errors.Is(err, context.Canceled) && cause != nil {
 		err = cause // a signal, or a refusal of the bus

@@ -23,9 +23,9 @@ type rejudgeCmd struct {
 	Strictness string        `help:"Judge at this strictness." enum:",copies,rewrites,stories" default:""`
 	Policy     string        `help:"Policy to change, as JSON." placeholder:"FILE" type:"existingfile"`
 	Labels     string        `help:"Write the pairs that change to this file, for editors to label." placeholder:"FILE"`
-	Show       *int          `help:"How many changes to print; -1: all. Default: 50; all with --json." placeholder:"N"`
+	Show       *int          `help:"Changes to print; -1: all. Default: 50, JSON all." range:"-1..9999" placeholder:"N"`
 	JSON       bool          `help:"Print one JSON document."`
-	Progress   time.Duration `help:"How often to print progress where there is no terminal." default:"30s"`
+	Progress   time.Duration `help:"How often to print progress without a terminal." range:"1s..24h" default:"30s"`
 	Work       string        `help:"Where the copy of index.db goes." placeholder:"DIR" type:"existingdir"`
 	Language   string        `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
 	segmentFlags

@@ -37,7 +37,7 @@ import (
 type serveCmd struct {
 	Data string `help:"The data directory; created if missing." default:"${data}" placeholder:"DIR" group:"everyday"`
 	serveFlags
-	StopWithin time.Duration `help:"How long it may take to finish after a signal." default:"30s" group:"tuning"`
+	StopWithin time.Duration `help:"How long to finish after a signal." range:"1s..1h" default:"30s" group:"tuning"`
 }
 
 // Run serves until a signal arrives.
@@ -70,7 +70,7 @@ var clocks = steady.System
 // open opens the parts of the service; nothing runs before run.
 func (f *serveFlags) open(co *streams, dir string) (*service, error) {
 	s := &service{flags: f, dir: dir, name: rand.Text(), log: co.log, clock: steady.New(clocks(), co.log),
-		disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
+		disk: disk.Disk{Dir: dir, Reserve: uint64(f.DiskReserve) << 20}, metrics: prometheus.NewRegistry()}
 	err := must.Catch(func() {
 		f.openAccess(co, s) // tokens and proxies
 		f.openHTTP(s)       // the listener; requests get 503 until the API is open
@@ -93,6 +93,10 @@ func (f *serveFlags) openAccess(co *streams, s *service) {
 	s.access = f.readAccess(co.log)
 	tokens := s.access.tokens != nil
 	must.Do(api.CheckListen(f.Listen, tokens, f.Insecure))
+	if f.EditorHeader != "" && !tokens {
+		must.Do(errors.New("--editor-header needs --tokens: it is for the console, and without tokens HTTP and " +
+			"the bus are open to every client"))
+	}
 	if f.NATS == "" && f.NATSListen != "" {
 		must.Dof(api.CheckListen(f.NATSListen, tokens, f.Insecure), "bus")
 	}
@@ -167,7 +171,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
 		s.ingest, err = ingest.New(co.ctx, ingest.Config{Name: s.name, Bus: s.bus, Conn: s.conn, Index: s.index,
 			Segmenter: s.segmenter, Workers: processors(),
-			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: max(f.Backlog, 64) << 20}, Logger: co.log})
+			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: f.Backlog << 20}, Logger: co.log})
 		return err
 	}))
 	must.Do(s.answerReindex())

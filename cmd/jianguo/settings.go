@@ -13,11 +13,11 @@ import (
 // policyFlags are the parameters of a verdict.
 type policyFlags struct {
 	Rule       string        `help:"Rules: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
-	Distance   int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
+	Distance   int           `help:"Largest Hamming distance of a certain proposal." range:"0..3" default:"3"`
 	Suspects   string        `help:"Suspects: ${enum}." enum:"publish,hold,reject" default:"publish" group:"everyday"`
 	Strictness string        `help:"Rejected: ${strictness}." enum:"${levels}" default:"rewrites" group:"everyday"`
-	News       int           `help:"How many new characters make news, instead of --strictness." placeholder:"80"`
-	Window     time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
+	News       int           `help:"Characters that make news, for --strictness." range:"0..100000" placeholder:"80"`
+	Window     time.Duration `help:"How long a story is known after its last copy." range:"1s..87600h" default:"2160h"`
 }
 
 // policy returns the policy that the flags describe.
