@@ -203,14 +203,17 @@ func (s *Server) getBoilerplate(c echo.Context) any {
 // postBoilerplate applies an editor's decision about a passage of a source.
 func (s *Server) postBoilerplate(c echo.Context) any {
 	source, ctx := sourceName(c), c.Request().Context()
-	var b struct{ Text, State, By, Reason string }
-	if err := json.Unmarshal(must.Get(readBody(c)), &b); err != nil {
-		refuse("payload", "is no object of the strings text, state, by and reason: %v", err)
+	var passage index.Passage
+	readJSON(must.Get(readBody(c)), &passage)
+	for field, value := range map[string]string{"text": passage.Text, "state": passage.State} {
+		if value == "" {
+			refuse(field, "is missing")
+		}
 	}
-	passage := index.Passage{Text: b.Text, State: b.State, By: decider(ctx, b.By), Reason: b.Reason}
+	passage.By, passage.At = decider(ctx, passage.By), nil
 	_, err := s.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: source, Passage: passage}})
 	if errors.Is(err, index.ErrQuery) {
-		refuse("decision", "%v", err)
+		refuse("payload", "%v", err)
 	}
 	must.Do(err)
 	return s.getBoilerplate(c)

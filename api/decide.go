@@ -2,13 +2,13 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"unicode"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
@@ -25,11 +25,11 @@ const (
 
 // decisionBody is the body of POST /clusters/{id}/decisions.
 type decisionBody struct {
-	Kind  string          `json:"kind"`
-	Item  json.RawMessage `json:"item"`
+	Kind  string         `json:"kind"`
+	Item  jsontext.Value `json:"item"`
 	Items []struct {
-		Item json.RawMessage `json:"item"`
-		Seen uint64          `json:"seen"`
+		Item jsontext.Value `json:"item"`
+		Seen uint64         `json:"seen"`
 	} `json:"items"`
 	Into     uint32 `json:"into"`
 	Decision uint64 `json:"decision"` // to undo
@@ -57,15 +57,7 @@ func (s *Server) postDecision(c echo.Context) any {
 // decodeDecision reads a body and checks that it has what its kind needs.
 func decodeDecision(data []byte) *index.DecisionRequest {
 	var b decisionBody
-	var wrong *json.UnmarshalTypeError
-	switch err := json.Unmarshal(data, &b); {
-	case errors.As(err, &wrong) && wrong.Field != "":
-		refuse(wrong.Field, "is a JSON %s, which it cannot be", wrong.Value)
-	case wrong != nil:
-		refuse("payload", "is a JSON %s, not an object", wrong.Value)
-	case err != nil:
-		refuse("payload", "is not a JSON object: %v", err)
-	}
+	readJSON(data, &b)
 	var expect index.Verdict
 	if b.Expect != "" && expect.UnmarshalText([]byte(b.Expect)) != nil {
 		refuse("expect", "is %.40q, which is no verdict", b.Expect)
@@ -112,7 +104,7 @@ func checkDecision(req *index.DecisionRequest) {
 }
 
 // decisionID reads an optional id.
-func decisionID(field string, raw json.RawMessage) string {
+func decisionID(field string, raw jsontext.Value) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
 	}

@@ -124,7 +124,7 @@ func TestExposureHTTP(t *testing.T) {
 		t.Errorf("linked: %s", got)
 	}
 	x.json("/exposures/link", `{"user":"u","from":"v"}`, 409)
-	x.json("/exposures/link", `{"user":"u","from":"u"}`, 422)
+	x.json("/exposures/link", `{"user":"u","from":"u"}`, 400)
 	x.json("/exposures/unlink", `{"user":"v","from":"u"}`, 204)
 	if got := string(x.json("/filter", `{"user":"v","items":["a","x/y"]}`, 200)); got != `{"items":["a","x/y"],"dropped":0}` {
 		t.Errorf("no longer linked: %s", got)
@@ -153,22 +153,22 @@ func TestExposureHostile(t *testing.T) {
 		{"/filter", `{"user":"u","items":["` + long + `"]}`, 413, "items"},
 		{"/filter", `{"user":"` + long + `","items":["a"]}`, 413, "user"},
 		{"/filter", `{"user":"u","items":["a"],"scene":"` + long + `"}`, 413, "scene"},
-		{"/filter", `{"user":"u","items":[""]}`, 422, "items"},
-		{"/filter", `{"items":["a"]}`, 422, "user"},
-		{"/filter", `{"user":"u"}`, 422, "items"},
-		{"/filter", `{"user":"u","items":"a"}`, 422, "items"},
-		{"/filter", `{"user":"u","items":[["a"]]}`, 422, "items"},
-		{"/filter", `{"user":"u","items":[null]}`, 422, "items"},
-		{"/filter", `{"user":"u","items":[1.5]}`, 422, "items"},
-		{"/filter", `{"user":"u","items":[99999999999999999999]}`, 422, "items"},
-		{"/filter", `{"user":{},"items":["a"]}`, 422, "user"},
-		{"/filter", `{"user":"u","items":["a"],"max":"1"}`, 422, "max"},
-		{"/filter", `{"user":"u","items":["a"],"max":-1}`, 422, "max"},
-		{"/filter", `{"user":"u","items":["a"],"at_least":3,"max":2}`, 422, "at_least"},
-		{"/filter", `{"user":"u","items":["a"],"mark":"delivered"}`, 422, "mark"},
-		{"/filter", `{"user":"u","items":["a"],"mark":"delivered","max":101}`, 422, "mark"},
-		{"/filter", `{"user":"u","items":["a"],"mark":"seen","max":1}`, 422, "mark"},
-		{"/filter", `{"user":"u","items":["a"],"scope":"story"}`, 422, "scope"},
+		{"/filter", `{"user":"u","items":[""]}`, 400, "items"},
+		{"/filter", `{"items":["a"]}`, 400, "user"},
+		{"/filter", `{"user":"u"}`, 400, "items"},
+		{"/filter", `{"user":"u","items":"a"}`, 400, "items"},
+		{"/filter", `{"user":"u","items":[["a"]]}`, 400, "items"},
+		{"/filter", `{"user":"u","items":[null]}`, 400, "items"},
+		{"/filter", `{"user":"u","items":[1.5]}`, 400, "items"},
+		{"/filter", `{"user":"u","items":[99999999999999999999]}`, 400, "items"},
+		{"/filter", `{"user":{},"items":["a"]}`, 400, "user"},
+		{"/filter", `{"user":"u","items":["a"],"max":"1"}`, 400, "max"},
+		{"/filter", `{"user":"u","items":["a"],"max":-1}`, 400, "max"},
+		{"/filter", `{"user":"u","items":["a"],"at_least":3,"max":2}`, 400, "at_least"},
+		{"/filter", `{"user":"u","items":["a"],"mark":"delivered"}`, 400, "mark"},
+		{"/filter", `{"user":"u","items":["a"],"mark":"delivered","max":101}`, 400, "mark"},
+		{"/filter", `{"user":"u","items":["a"],"mark":"seen","max":1}`, 400, "mark"},
+		{"/filter", `{"user":"u","items":["a"],"scope":"story"}`, 400, "scope"},
 		{"/filter", `{"user":"u","items":["\ud800"]}`, 400, "items"},
 		{"/filter", `{"user":"u","items":["\ud800\u0041"]}`, 400, "items"},
 		{"/filter", `{"user":"\udc00","items":["a"]}`, 400, "user"},
@@ -181,25 +181,25 @@ func TestExposureHostile(t *testing.T) {
 		{"/filter", ``, 400, "payload"},
 		{"/filter", strings.Repeat(`{"x":`, 100000), 400, "payload"},
 		{"/filter", `{"user":"u","items":` + strings.Repeat(`[`, 100000) + `}`, 400, "items"},
-		{"/exposures", `{"user":"u","items":["a"]}`, 422, "kind"},
-		{"/exposures", `{"user":"u","kind":"liked","items":["a"]}`, 422, "kind"},
-		{"/exposures", `{"user":"u","kind":"seen","items":[]}`, 422, "items"},
-		{"/exposures", `{"user":"u","kind":"seen","items":["a"],"at":"yesterday"}`, 422, "at"},
-		{"/exposures/unsee", `{"user":"u"}`, 422, "items"},
-		{"/exposures/forget", `{}`, 422, "user"},
-		{"/exposures/query", `{}`, 422, "user"},
-		{"/exposures/explain", `{"user":"u"}`, 422, "item"},
-		{"/exposures/explain", `{"item":"a"}`, 422, "user"},
-		{"/exposures/explain", `{"user":"u","item":["a"]}`, 422, "item"},
+		{"/exposures", `{"user":"u","items":["a"]}`, 400, "kind"},
+		{"/exposures", `{"user":"u","kind":"liked","items":["a"]}`, 400, "kind"},
+		{"/exposures", `{"user":"u","kind":"seen","items":[]}`, 400, "items"},
+		{"/exposures", `{"user":"u","kind":"seen","items":["a"],"at":"yesterday"}`, 400, "at"},
+		{"/exposures/unsee", `{"user":"u"}`, 400, "items"},
+		{"/exposures/forget", `{}`, 400, "user"},
+		{"/exposures/query", `{}`, 400, "user"},
+		{"/exposures/explain", `{"user":"u"}`, 400, "item"},
+		{"/exposures/explain", `{"item":"a"}`, 400, "user"},
+		{"/exposures/explain", `{"user":"u","item":["a"]}`, 400, "item"},
 		{"/exposures/explain", `{"user":"u","item":"` + long + `"}`, 413, "item"},
 		{"/exposures/explain", `{"user":"u","item":"\ud800"}`, 400, "item"},
 		{"/exposures/explain", `[]`, 400, "payload"},
-		{"/exposures/trace", `{"user":"u","reason":"r"}`, 422, "for"},
-		{"/exposures/trace", `{"user":"u","for":"169h","reason":"r"}`, 422, "for"},
-		{"/exposures/trace", `{"user":"u","for":24,"reason":"r"}`, 422, "for"},
-		{"/exposures/trace", `{"user":"u","for":"24h"}`, 422, "reason"},
+		{"/exposures/trace", `{"user":"u","reason":"r"}`, 400, "for"},
+		{"/exposures/trace", `{"user":"u","for":"169h","reason":"r"}`, 400, "for"},
+		{"/exposures/trace", `{"user":"u","for":24,"reason":"r"}`, 400, "for"},
+		{"/exposures/trace", `{"user":"u","for":"24h"}`, 400, "reason"},
 		{"/exposures/trace", `{"user":"u","for":"24h","reason":"` + long + `"}`, 413, "reason"},
-		{"/exposures/trace", `{"for":"24h","reason":"r"}`, 422, "user"},
+		{"/exposures/trace", `{"for":"24h","reason":"r"}`, 400, "user"},
 	} {
 		var p Problem
 		if err := json.Unmarshal(x.json(c.path, c.body, c.status), &p); err != nil || p.Field != c.field {
@@ -298,7 +298,7 @@ func TestExposureBus(t *testing.T) {
 	if m := ask("exposures.filter", `{"user":"u","items":["a","b"]}`); string(m.Data) != `{"items":["b"],"dropped":1}` {
 		t.Fatalf("filter: %s", m.Data)
 	}
-	if m := ask("exposures.report", `{"user":"u","kind":"seen"}`); m.Header.Get(micro.ErrorCodeHeader) != "422" {
+	if m := ask("exposures.report", `{"user":"u","kind":"seen"}`); m.Header.Get(micro.ErrorCodeHeader) != "400" {
 		t.Fatalf("bad report: %s %v", m.Data, m.Header)
 	}
 }
@@ -489,7 +489,7 @@ func TestTraceHTTP(t *testing.T) {
 	do(platformToken, "POST", "/exposures/explain", map[string]any{"user": "mary", "item": 7}, 403)
 	do(editorToken, "POST", "/exposures/explain", map[string]any{"user": "mary", "item": 7}, 200)
 	do(operatorToken, "GET", path, nil, 404)
-	do(operatorToken, "GET", "/exposures/trace", nil, 422)
+	do(operatorToken, "GET", "/exposures/trace", nil, 400)
 	do(operatorToken, "POST", "/exposures/trace", start, 204)
 	do(recallToken, "POST", "/exposures", map[string]any{"user": "mary", "kind": "seen", "items": []string{"a"}}, 204)
 	if got := do(operatorToken, "GET", path, nil, 200); !strings.Contains(got, "seen: 1 ids\n    1 reported: \"a\"\n") {

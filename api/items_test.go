@@ -290,7 +290,6 @@ func TestOddItems(t *testing.T) {
 		"HTML, nested":       `{"id":"h","body":"` + strings.Repeat(`<b><div>`, 30000) + `终"}`,
 		"HTML, entities":     `{"id":"i","body":"` + strings.Repeat(`&nbsp;`, 80000) + `"}`,
 		"HTML, one tag":      `{"id":"j","body":"<a ` + strings.Repeat(`x=y `, 100000) + `>z</a>"}`,
-		"duplicate fields":   `{"id":"no","id":"k","body":"x"}`,
 		"nulls":              `{"id":"l","title":null,"body":"x","source":null,"url":null,"published_at":null,"revision":null}`,
 		"old":                `{"id":"m","body":"x","published_at":"0001-01-01T00:00:00Z"}`,
 		"least number":       `{"id":-9223372036854775808,"body":"x"}`,

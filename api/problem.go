@@ -72,11 +72,7 @@ func problemOf(err error) *Problem {
 	}
 	switch {
 	case errors.As(err, &field):
-		status := http.StatusBadRequest
-		if field.TooLarge {
-			status = http.StatusRequestEntityTooLarge
-		}
-		return NewProblem(status, field.Field, field.Field+" "+field.Problem)
+		return invalid(field.TooLarge, field.Field, field.Field+" "+field.Problem)
 	case errors.Is(err, ingest.ErrPending):
 		return caused(http.StatusServiceUnavailable,
 			"the bus has it, and it will be applied behind what waits in front of it: look again before you repeat it",
@@ -110,12 +106,10 @@ func exposureProblem(err error) *Problem {
 	var wrong *wire.Error
 	switch {
 	case errors.As(err, &wrong):
-		status := map[wire.Fault]int{wire.Malformed: http.StatusBadRequest,
-			wire.Invalid: http.StatusUnprocessableEntity, wire.TooLarge: http.StatusRequestEntityTooLarge}[wrong.Fault]
 		if wrong.Field == "" {
-			return NewProblem(status, "payload", wrong.Detail)
+			return invalid(wrong.TooLarge, "payload", wrong.Detail)
 		}
-		return NewProblem(status, wrong.Field, wrong.Field+" "+wrong.Detail)
+		return invalid(wrong.TooLarge, wrong.Field, wrong.Field+" "+wrong.Detail)
 	case errors.Is(err, exposure.ErrFull):
 		return caused(http.StatusTooManyRequests,
 			"the event log is full and takes no reports until those it holds have been worked off", err)
@@ -134,6 +128,14 @@ func exposureProblem(err error) *Problem {
 			"exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
 	}
 	return nil
+}
+
+// invalid is a mistake of the client: in all operations 400, or 413 where a limit was passed.
+func invalid(tooLarge bool, field, detail string) *Problem {
+	if tooLarge {
+		return NewProblem(http.StatusRequestEntityTooLarge, field, detail)
+	}
+	return NewProblem(http.StatusBadRequest, field, detail)
 }
 
 func caused(status int, detail string, cause error) *Problem {

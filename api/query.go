@@ -2,13 +2,15 @@ package api
 
 import (
 	"cmp"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
 
 	"jianguo/ingest"
@@ -36,6 +38,18 @@ func refuse(field, problem string, args ...any) {
 // tooLarge is refuse where there is more of something than is taken.
 func tooLarge(field, problem string, args ...any) {
 	must.Do(&ingest.FieldError{Field: field, Problem: fmt.Sprintf(problem, args...), TooLarge: true})
+}
+
+// readJSON reads a body into a struct. It refuses one in which a name stands twice.
+func readJSON(data []byte, to any) {
+	err := json.Unmarshal(data, to, jsontext.AllowInvalidUTF8(true)) // as encoding/json does
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok {
+		field := cmp.Or(strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", "."), "payload")
+		refuse(field, "is a JSON %v, which it cannot be", wrong.JSONKind)
+	}
+	if err != nil {
+		must.Do(ingest.MalformedError(err))
+	}
 }
 
 // queryInt reads a whole number between least and most.

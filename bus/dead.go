@@ -51,7 +51,7 @@ func (r *Refused) Message(subject string, limit int64) *nats.Msg {
 	}
 	msg.Header.Set(HeaderReason, headerValue(r.Reason))
 	if r.Field != "" {
-		msg.Header.Set(HeaderField, r.Field)
+		msg.Header.Set(HeaderField, headerValue(r.Field))
 	}
 	msg.Header.Set(HeaderSubject, r.Subject)
 	msg.Header.Set(HeaderSequence, strconv.FormatUint(r.Sequence, 10))

@@ -3,6 +3,7 @@ package exposure
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -113,6 +114,18 @@ func coldBody(body []byte, user string) []byte {
 		body = append(body, byte('0'+i/1000), byte('0'+i/100%10), byte('0'+i/10%10), byte('0'+i%10), '"', ',')
 	}
 	return append(body[:len(body)-1], "]}"...)
+}
+
+// TestSecret: each store hashes ids with a secret of its own, and keeps it.
+func TestSecret(t *testing.T) {
+	f, other := newFixture(t, Config{Rand: rand.Reader}), newFixture(t, Config{Rand: rand.Reader})
+	before := wire.Key([]byte("a"), wire.Seed(&f.secret, "u"))
+	if f.restart(); before != wire.Key([]byte("a"), wire.Seed(&f.secret, "u")) {
+		t.Error("another secret after a restart")
+	}
+	if f.secret == other.secret {
+		t.Error("two stores have one secret")
+	}
 }
 
 // TestSharedKey: two new ids that happen to have one key for a user are both answered;

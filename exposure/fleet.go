@@ -206,5 +206,5 @@ func Refusal(outcome string) error {
 	if outcome == ErrExceptions.Error() {
 		return ErrExceptions
 	}
-	return &wire.Error{Fault: wire.Invalid, Detail: outcome}
+	return &wire.Error{Detail: outcome}
 }

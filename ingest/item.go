@@ -3,7 +3,6 @@ package ingest
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,8 +61,8 @@ const (
 	ModePromote = "promote" // the oldest copy becomes the lead
 )
 
-// payload is a message that is being read. Unknown fields are ignored, and of a name given twice the last
-// value counts. The first mistake stays in err, and what is read after it is of no use.
+// payload is a message that is being read. Unknown fields are ignored. The first mistake stays in err, and what is
+// read after it is of no use.
 type payload struct {
 	values map[string]jsontext.Value
 	err    *FieldError
@@ -90,15 +89,24 @@ func decodePayload(data []byte) *payload {
 		p.refuse("payload", "is not UTF-8")
 		return p
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true))
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {
 		name := cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String())
 		p.refuse("payload", "is a JSON %s, not an object", name)
 	}
 	if err := p.readFields(d); err != nil {
-		p.refuse("payload", "is not a JSON object: %v", err)
+		p.note(MalformedError(err))
 	}
 	return p
+}
+
+// MalformedError says what is wrong where package jsontext finds no object in which each name stands once.
+func MalformedError(err error) *FieldError {
+	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok && bad.Err == jsontext.ErrDuplicateName {
+		return &FieldError{Field: fmt.Sprintf("%.60s", cmp.Or(bad.JSONPointer.LastToken(), "payload")),
+			Problem: "stands twice in one object"}
+	}
+	return &FieldError{Field: "payload", Problem: "is not a JSON object: " + err.Error()}
 }
 
 // readFields reads an object and the end of the input behind it.
@@ -187,14 +195,14 @@ func (p *payload) id(required bool) string {
 		}
 		return ""
 	}
-	id, err := ParseID(json.RawMessage(raw))
+	id, err := ParseID(raw)
 	p.note(err)
 	return id
 }
 
 // ParseID reads an id from JSON: text, or an integer, which equals its decimal
 // string. Its errors are *FieldError.
-func ParseID(raw json.RawMessage) (id string, err error) {
+func ParseID(raw jsontext.Value) (id string, err error) {
 	if len(raw) > 0 && raw[0] == '"' {
 		text, err := jsontext.AppendUnquote(nil, raw)
 		if err != nil && utf8.Valid(raw) {

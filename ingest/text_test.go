@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -30,7 +31,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// FuzzDecodePayload holds the values of a payload to encoding/json.
+// FuzzDecodePayload holds the values of a payload to encoding/json, which takes a name twice.
 func FuzzDecodePayload(f *testing.F) {
 	for _, s := range []string{`{"id":"1","title":"台风","revision":3}`, `{"a":1,"a":{"b":[true,null]}}`, ` { } `, `{"a":1}x`, `[1]`, `null`, `{"a":"\ud83d"}`, `{"a":01}`, `{"\u0061":1,"a" : 2 }`, `{"a":1,}`} {
 		f.Add([]byte(s))
@@ -41,6 +42,9 @@ func FuzzDecodePayload(f *testing.F) {
 		}
 		p := decodePayload(data)
 		got := p.values
+		if p.err != nil && strings.HasSuffix(p.err.Problem, "twice in one object") {
+			return
+		}
 		var want map[string]json.RawMessage
 		if otherwise := json.Unmarshal(data, &want); (p.err == nil) != (otherwise == nil && want != nil) {
 			t.Fatalf("%q: %q, %v, but encoding/json: %v", data, got, p.err, otherwise)

@@ -9,20 +9,11 @@ const (
 	MaxBody    = 8 << 20 // bytes of a body
 )
 
-// Fault says what is wrong with a body.
-type Fault uint8
-
-const (
-	Malformed Fault = iota // not JSON, not UTF-8, a lone surrogate: HTTP 400
-	Invalid                // well-formed, but a field is missing, mistyped or out of range: 422
-	TooLarge               // over a limit: 413
-)
-
 // Error is a mistake of the client, in one field.
 type Error struct {
-	Fault  Fault
-	Field  string // snake_case, empty where no field can be named
-	Detail string // a sentence that tells the client what to change
+	TooLarge bool   // a limit was passed
+	Field    string // snake_case, empty where no field can be named
+	Detail   string // a sentence that tells the client what to change
 }
 
 func (e *Error) Error() string {
@@ -32,19 +23,14 @@ func (e *Error) Error() string {
 	return "exposure: " + e.Field + ": " + e.Detail
 }
 
-// Malformedf is an Error with that fault.
-func Malformedf(field, format string, args ...any) error {
-	return &Error{Malformed, field, fmt.Sprintf(format, args...)}
-}
-
-// Invalidf is an Error with that fault.
+// Invalidf is an Error about what a body is or has not.
 func Invalidf(field, format string, args ...any) error {
-	return &Error{Invalid, field, fmt.Sprintf(format, args...)}
+	return &Error{false, field, fmt.Sprintf(format, args...)}
 }
 
-// TooLargef is an Error with that fault.
+// TooLargef is an Error about a limit.
 func TooLargef(field, format string, args ...any) error {
-	return &Error{TooLarge, field, fmt.Sprintf(format, args...)}
+	return &Error{true, field, fmt.Sprintf(format, args...)}
 }
 
 func idLength(i, n int) error {

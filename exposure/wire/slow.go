@@ -17,7 +17,7 @@ import (
 func (q *Query) decodeSlow() error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(q.body))
 	if d.PeekKind() != '{' {
-		return Malformedf("", "the body is not a JSON object")
+		return Invalidf("", "the body is not a JSON object")
 	}
 	if err := q.slowFields(d); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (q *Query) decodeSlow() error {
 		return malformed(err)
 	}
 	if d.InputOffset() != int64(len(q.body)) {
-		return Malformedf("", "something follows the JSON object of the body")
+		return Invalidf("", "something follows the JSON object of the body")
 	}
 	return nil
 }
@@ -40,11 +40,14 @@ func malformed(err error) error {
 		}
 		// Its own words quote names of the body, such as a user's, and are logged.
 		err = fmt.Errorf("%w after byte %d", bad.Err, bad.ByteOffset)
+		if bad.Err == jsontext.ErrDuplicateName && slices.Contains(names[:], field) {
+			return Invalidf(field, "stands twice in one object")
+		}
 	}
 	if !slices.Contains(names[:], field) {
-		return Malformedf("", "the body is not a JSON object in UTF-8: %v", err)
+		return Invalidf("", "the body is not a JSON object in UTF-8: %v", err)
 	}
-	return Malformedf(field, "is not JSON in UTF-8: %v", err)
+	return Invalidf(field, "is not JSON in UTF-8: %v", err)
 }
 
 // slowFields reads the fields, up to the end of the object.
@@ -154,7 +157,7 @@ func decodeString(field string, raw jsontext.Value) (string, error) {
 	}
 	v, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
-		return "", Malformedf(field, "is not UTF-8, or has half a surrogate pair")
+		return "", Invalidf(field, "is not UTF-8, or has half a surrogate pair")
 	}
 	return string(v), nil
 }
