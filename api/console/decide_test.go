@@ -539,7 +539,7 @@ func TestBoilerplate(t *testing.T) {
 	b.seen(".log", "晨帆网：每天一早见")
 	b.click(`form[action^="/console/source?"] button`)
 	b.until(`!document.body.innerText.includes("每天一早见")`)
-	if got := r.Index.Boilerplate("晨帆网"); len(got) != 0 {
+	if got, err := r.Index.Boilerplate(t.Context(), "晨帆网"); err != nil || len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -33,12 +33,11 @@ type Silenced struct {
 // Silenced lists the sources that are silenced on the last day on which anything arrived, the largest first.
 func (b *Model) Silenced(ctx context.Context) ([]Silenced, error) {
 	return must.Try(func() []Silenced {
-		names := b.sourceNames(ctx)
 		list := read(ctx, b.reader, "silenced sources", `SELECT source, day, items, duplicates FROM source_days
 			WHERE day = (SELECT max(hour) * 3600 + ? FROM hours) / 86400 AND items >= ? AND duplicates >= ? * items
 			ORDER BY items DESC, source`, func(r *sql.Rows, s *Silenced) error {
 			err := r.Scan(&s.number, &s.day, &s.Items, &s.Rejected)
-			s.Source, s.Day = names[s.number], time.Unix(s.day*86400, 0).UTC().Format(time.DateOnly)
+			s.Source, s.Day = b.sourceName(ctx, s.number), time.Unix(s.day*86400, 0).UTC().Format(time.DateOnly)
 			return err
 		}, zone, silencedLeast, silencedShare)
 		for i := range list {
