@@ -24,7 +24,7 @@ type Side struct {
 	Contained float32 // share of the shingles that the other text has
 	Covered   float32 // share of the tokens that are in a run in common
 	run       []int32 // by token, the length of the longest run in common that it is in; 0: none
-	known     []bool  // by token, whether the other text has the pair that begins there
+	said      []bool  // by quantity, whether the other text says it
 }
 
 // Match is a run of N equal tokens, from token Later and from token Earlier on.
@@ -86,7 +86,7 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 	}
 	x.Later.cover()
 	x.Earlier.cover()
-	x.Later.known, x.Earlier.known = knownPairs(t, later, earlier)
+	x.Later.said, x.Earlier.said = earlier.saysOf(later), later.saysOf(earlier)
 	return x
 }
 
@@ -145,25 +145,20 @@ func (s *Side) cover() {
 	s.Covered = float32(n) / float32(len(s.run))
 }
 
-// knownPairs says by token, for each text, whether the other one has the pair that begins there, in its body or its
-// headline.
-func knownPairs(t *table, later, earlier *Doc) (inEarlier, inLater []bool) {
-	pairs := func(d *Doc) []uint64 {
-		return appendShingles(make([]uint64, 0, len(d.tokens)+len(d.title)), d.tokens, min(pairK, len(d.tokens)))
+// knows says, by token of another text, whether a text has the pair that begins there, in its body or its headline.
+func (d *Doc) knows(other *Doc) []bool {
+	t := tables.Get().(*table)
+	defer tables.Put(t)
+	pairs := appendShingles(make([]uint64, 0, len(d.tokens)+len(d.title)), d.tokens, min(pairK, len(d.tokens)))
+	if len(d.title) >= pairK {
+		pairs = appendShingles(pairs, d.title, pairK)
 	}
-	a, b := pairs(later), pairs(earlier)
-	known := func(own, other []uint64, title []token, n int) []bool {
-		out := make([]bool, n)
-		if len(title) >= pairK {
-			other = appendShingles(other, title, pairK)
-		}
-		t.fill(other)
-		for i, h := range own {
-			out[i] = t.has(h)
-		}
-		return out
+	t.fill(pairs)
+	known := make([]bool, len(other.tokens))
+	for i, h := range appendShingles(pairs[:0], other.tokens, min(pairK, len(other.tokens))) {
+		known[i] = t.find(h) >= 0
 	}
-	return known(a, b, earlier.title, len(later.tokens)), known(b, a, later.title, len(earlier.tokens))
+	return known
 }
 
 // run is a maximal stretch of n equal tokens, at q in the later text and c in the earlier one.

@@ -38,8 +38,8 @@ const slotMost = 12
 func (x *Alignment) Agreement() Agreement {
 	var g Agreement
 	l, e := &x.Later, &x.Earlier
-	for i := range l.values {
-		if e.says(&l.values[i]) {
+	for _, said := range l.said {
+		if said {
 			g.Equal++
 		}
 	}
@@ -82,7 +82,7 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 			if !v.Comparable(&o.Value) {
 				continue
 			}
-			if e.says(v) || l.says(o) {
+			if l.said[i] || e.said[k] {
 				g.Disputed++
 			} else {
 				g.add(x, Conflict{Later: Span{v.Start, v.End}, Earlier: Span{o.Start, o.End}, Values: [2]int{i, k}})

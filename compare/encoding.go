@@ -6,9 +6,6 @@ import (
 	"fmt"
 )
 
-// MaxSketch is the most bytes that AppendBinary adds: 1 + four sizes + Digest + minima + counts + keys.
-const MaxSketch = 1 + 4*5 + fixedBytes + 4*(bands+passages)
-
 // version is that of the encoding of a sketch. Integers are little-endian:
 //
 //	version   1 byte; a blank text has no more than that
@@ -25,7 +22,7 @@ const fixedBytes = 8 + (bins+pairBins+factBins)/2 + 1
 // ErrEncoding says that bytes are not an encoded sketch of this version.
 var ErrEncoding = errors.New("not an encoded sketch")
 
-// AppendBinary appends the encoding of s, at most MaxSketch bytes, to b.
+// AppendBinary appends the encoding of s, at most 194 bytes, to b.
 func (s *Sketch) AppendBinary(b []byte) []byte {
 	b = append(b, version)
 	if s.Tokens == 0 {

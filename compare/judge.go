@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"jianguo/compare/quantity"
@@ -147,7 +148,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		100*a, 100*l.Later, 100*b, 100*l.Earlier):
 		return j.as(Unrelated, LittleText)
 	}
-	j.New, j.Lacks, j.Agreement = x.Later.news(&x.Earlier), x.Earlier.news(&x.Later), x.Agreement()
+	j.New, j.Lacks, j.Agreement = x.Later.news(earlier), x.Earlier.news(later), x.Agreement()
 	reason, found := x.otherSubject(&j.Agreement, l)
 	if j.finds(reason != "", "another subject?", "%s", found) {
 		return j.as(Series, reason)
@@ -208,7 +209,7 @@ const (
 // suspicion is the reason of a suspect.
 func (j *Judgement) suspicion() string {
 	switch {
-	case j.Agreement.values() > 0:
+	case slices.ContainsFunc(j.Agreement.Conflicts, func(c Conflict) bool { return !c.Name }):
 		return Update
 	case j.Earlier.Covered >= most && j.Later.Covered < j.Earlier.Covered:
 		return Extends
@@ -225,16 +226,6 @@ func (j *Judgement) sameness() string {
 		return Contained
 	}
 	return Reworded
-}
-
-// values counts the quantities in conflict.
-func (g *Agreement) values() (n int) {
-	for i := range g.Conflicts {
-		if !g.Conflicts[i].Name {
-			n++
-		}
-	}
-	return n
 }
 
 // inConflict counts the quantities and the names in conflict.
@@ -274,14 +265,16 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 		g.Subject = [2]string{a, b}
 		return OtherFacts, "two headlines of one form: " + a + " / " + b
 	}
-	a, b := x.Later.subjects(x.Earlier.Doc), x.Earlier.subjects(x.Later.Doc)
-	switch {
-	case n >= l.Conflicts && (share >= l.Disagree || apart >= l.Recurs), short && n > 0 && share >= l.DisagreeShort:
+	if n >= l.Conflicts && (share >= l.Disagree || apart >= l.Recurs) || short && n > 0 && share >= l.DisagreeShort {
 		return OtherFacts, found
-	case min(len(a), len(b)) >= l.Subjects:
-		return OtherFacts, "subjects that the other text has not: " + strings.Join(a, "、") + " / " + strings.Join(b,
-			"、")
-	case short && apart >= l.Recurs:
+	}
+	if a := x.Later.subjects(x.Earlier.Doc); len(a) >= l.Subjects {
+		if b := x.Earlier.subjects(x.Later.Doc); len(b) >= l.Subjects {
+			return OtherFacts, "subjects that the other text has not: " + strings.Join(a, "、") + " / " +
+				strings.Join(b, "、")
+		}
+	}
+	if short && apart >= l.Recurs {
 		return OtherDay, fmt.Sprintf("flashes of two days, %d apart", apart)
 	}
 	return "", found

@@ -1,5 +1,7 @@
 package compare
 
+import "jianguo/compare/quantity"
+
 // News is what one text has that the other one lacks.
 type News struct {
 	Characters int     // of its own clauses
@@ -16,51 +18,55 @@ const (
 
 // news is what a side has that the other lacks. A passage of its own lies between two runs in common, with less than
 // a third in common; of it those clauses count that the other text has not got in other words either.
-func (s *Side) news(other *Side) News {
+func (s *Side) news(other *Doc) News {
 	var n News
+	var known []bool // by token, whether the other text has the pair that begins there
 	for i := 0; i < len(s.run); {
 		length, common := 0, 0
 		for ; i+length < len(s.run) && s.run[i+length] < ending; length++ {
 			common += int(min(s.run[i+length], 1))
 		}
 		if length >= passage && 3*common < length {
-			s.ownClauses(&n, i, i+length)
+			if known == nil {
+				known = other.knows(s.Doc)
+			}
+			s.ownClauses(&n, known, i, i+length)
 		}
 		i += length + 1
 	}
-	if all := s.characters(0, len(s.tokens)); all > 0 {
-		n.Share = float32(n.Characters) / float32(all)
+	if n.Characters > 0 {
+		n.Share = float32(n.Characters) / float32(s.characters(0, len(s.tokens)))
 	}
-	n.Values = s.newValues(other)
+	n.Values = s.newValues()
 	return n
 }
 
 // ownClauses adds the clauses of a passage more than a third of whose pairs the other text has nowhere.
-func (s *Side) ownClauses(n *News, from, to int) {
+func (d *Doc) ownClauses(n *News, known []bool, from, to int) {
 	for from < to {
 		end := from + 1
-		for end < to && !s.begins(end) {
+		for end < to && !d.begins(end) {
 			end++
 		}
 		unknown := 0
-		for _, known := range s.known[from:end] {
+		for _, known := range known[from:end] {
 			if !known {
 				unknown++
 			}
 		}
 		if 3*unknown > end-from {
-			n.Characters += s.characters(from, end)
-			n.Clauses = append(n.Clauses, Span{int(s.tokens[from].start), int(s.tokens[end-1].end)})
+			n.Characters += d.characters(from, end)
+			n.Clauses = append(n.Clauses, d.span(from, end))
 		}
 		from = end
 	}
 }
 
 // newValues are the quantities that the other text has nowhere, one of each.
-func (s *Side) newValues(other *Side) (out []int) {
-	for i := range s.values {
+func (s *Side) newValues() (out []int) {
+	for i, said := range s.said {
 		v := &s.values[i]
-		if v.Weak || other.says(v) {
+		if v.Weak || said {
 			continue
 		}
 		again := false
@@ -74,15 +80,24 @@ func (s *Side) newValues(other *Side) (out []int) {
 	return out
 }
 
+// saysOf is, by quantity of another text, whether a text says it.
+func (d *Doc) saysOf(other *Doc) []bool {
+	said := make([]bool, len(other.values))
+	for i := range said {
+		said[i] = d.says(&other.values[i].Value)
+	}
+	return said
+}
+
 // says reports whether a text has a quantity, in its body or its headline, or one that may be the same.
-func (s *Side) says(v *value) bool {
-	for i := range s.values {
-		if v.MayBe(&s.values[i].Value) && !v.Finer(&s.values[i].Value) {
+func (d *Doc) says(v *quantity.Value) bool {
+	for i := range d.values {
+		if v.MayBe(&d.values[i].Value) && !v.Finer(&d.values[i].Value) {
 			return true
 		}
 	}
-	for i := range s.titled {
-		if v.MayBe(&s.titled[i]) && !v.Finer(&s.titled[i]) {
+	for i := range d.titled {
+		if v.MayBe(&d.titled[i]) && !v.Finer(&d.titled[i]) {
 			return true
 		}
 	}

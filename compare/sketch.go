@@ -18,7 +18,7 @@ const (
 	passages = 7  // keys of passages, the last one of the opening
 )
 
-// Sketch is what is kept of every text, at most MaxSketch bytes when encoded: b-bit one-permutation MinHash (Li, Owen
+// Sketch is what is kept of every text, at most 194 bytes when encoded: b-bit one-permutation MinHash (Li, Owen
 // & Zhang 2012; Li & König 2010) of its shingles, pairs and numbers, their counts, and the keys by which it is
 // proposed. It ranks proposals, and never decides. The zero Sketch is that of a blank text. It holds no pointers.
 type Sketch struct {
@@ -52,7 +52,7 @@ func NewSketch(text *Text) Sketch {
 	hashes := appendShingles(make([]uint64, 0, len(tokens)), tokens, min(shingleK, len(tokens)))
 	s.shingles = minhash(hashes, s.mins[:])
 	s.keepKeys(tokens, hashes)
-	pairs := appendShingles(make([]uint64, 0, len(tokens)), tokens, min(pairK, len(tokens)))
+	pairs := appendShingles(hashes[:0], tokens, min(pairK, len(tokens)))
 	s.pairs = minhash(pairs, s.pairMins[:])
 	var figures []uint64
 	for i, t := range tokens {

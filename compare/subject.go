@@ -21,13 +21,12 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 			break
 		}
 		word := d.Form[w.Start:w.End]
-		if utf8.RuneCountInString(word) < 2 || seen[word] {
+		if w.Start >= opening && !strings.Contains(d.Text.Title, word) || utf8.RuneCountInString(word) < 2 ||
+			isNumber(word) || seen[word] {
 			continue
 		}
 		seen[word] = true
-		in := w.Start < opening || strings.Contains(d.Text.Title, word)
-		if in && !isNumber(word) && strings.Count(d.Form, word)+strings.Count(d.Text.Title, word) > 1 &&
-			!other.has(word) {
+		if strings.Count(d.Form, word)+strings.Count(d.Text.Title, word) > 1 && !other.has(word) {
 			out = append(out, word)
 		}
 	}

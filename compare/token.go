@@ -129,8 +129,6 @@ func (t *table) find(h uint64) int32 { return t.first[t.slot(h)] - 1 }
 // following is the next offset with the same shingle, -1 for none.
 func (t *table) following(offset int32) int32 { return t.next[offset] - 1 }
 
-func (t *table) has(h uint64) bool { return t.first[t.slot(h)] != 0 }
-
 // countDistinct is how many of some hashes are distinct.
 func countDistinct(hashes []uint64) int {
 	t := tables.Get().(*table)

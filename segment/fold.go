@@ -80,6 +80,9 @@ func (f *folds) of(r rune) fold {
 
 // kind is the class of what a rune becomes; digit where it becomes several runes.
 func (f *folds) kind(r rune) class {
+	if uint32(r) < 1<<16 && f.plane[r]&several != several { // most runes
+		return class(f.plane[r] >> 24)
+	}
 	if x := f.of(r); x.more == "" {
 		return x.class
 	}

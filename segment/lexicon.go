@@ -28,9 +28,6 @@ const idfUnit = 16
 // unlisted is the document frequency of a word that is too rare for the table.
 const unlisted = 2
 
-// nameTags are the parts of speech of place, company, person and other names.
-var nameTags = map[string]bool{"nr": true, "nrt": true, "nrfg": true, "ns": true, "nt": true, "nz": true}
-
 // weigh reads the document frequencies (a first line "documents N", then lines "word n", most frequent first),
 // and gives gse's stop words no weight.
 func (l *lexicon) weigh(file []byte) error {
@@ -93,9 +90,16 @@ func (l *lexicon) weight(hash uint64) float32 {
 	return float32(l.rarest) / idfUnit
 }
 
-// names reports whether a word of the text is a name of two characters or more.
+// names reports whether a word of the text is a place, company, person or other name of two characters or more.
 func (l *lexicon) names(t cut.Token) bool {
-	return t.Word != 0 && t.End-t.Start > 3 && nameTags[l.Tag(t.Word)]
+	if t.Word == 0 || t.End-t.Start <= 3 {
+		return false
+	}
+	switch l.Tag(t.Word) {
+	case "nr", "nrt", "nrfg", "ns", "nt", "nz":
+		return true
+	}
+	return false
 }
 
 // addWords adds the words of a user's dictionary. Those that are in no shipped dictionary are rare, whatever

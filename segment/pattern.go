@@ -144,6 +144,9 @@ func parseGap(s string) (least, most int, rest string, err error) {
 
 // match tries the pattern with its first literal at i.
 func (p *pattern) match(body []byte, i int, breaks []clauseBreak) (span, bool) {
+	if p.begin && p.lead == 0 && i > 0 && body[i-1] != '\n' { // most
+		return span{}, false
+	}
 	end, ok := matchParts(p.parts, body, i, breaks)
 	if !ok {
 		return span{}, false

@@ -10,15 +10,14 @@ import (
 
 // residue recognises the text that pages put around an article.
 type residue struct {
-	// byFirst are the patterns by the first rune of their first literal.
-	byFirst map[rune][]*pattern
+	// byFirst are the patterns by the last bits of the first rune of their first literal.
+	byFirst [firstMask + 1][]*pattern
 }
+
+const firstMask = 1<<12 - 1
 
 // add reads a list of patterns.
 func (r *residue) add(file string, normal func(string) string) error {
-	if r.byFirst == nil {
-		r.byFirst = map[rune][]*pattern{}
-	}
 	line := 0
 	for s := range strings.Lines(file) {
 		line++
@@ -30,7 +29,7 @@ func (r *residue) add(file string, normal func(string) string) error {
 			return fmt.Errorf("line %d: %.40q: %w", line, s, err)
 		}
 		for _, c := range p.firsts() {
-			r.byFirst[c] = append(r.byFirst[c], &p)
+			r.byFirst[c&firstMask] = append(r.byFirst[c&firstMask], &p)
 		}
 	}
 	return nil
@@ -51,7 +50,7 @@ func (r *residue) find(body []byte, breaks []clauseBreak, f *folds) (spans []spa
 	var near []nearMatch
 	for i := 0; i < len(body); {
 		c, size := utf8.DecodeRune(body[i:])
-		for _, p := range r.byFirst[c] {
+		for _, p := range r.byFirst[c&firstMask] {
 			s, ok := p.match(body, i, breaks)
 			switch {
 			case !ok || f.splits(body, s.start) || f.splits(body, s.end):

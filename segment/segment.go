@@ -200,7 +200,7 @@ func (t *Traced) Origin(i int) (start, end int) { return t.from[i].start, t.from
 func (s *Segmenter) Trace(text string) *Traced { return s.current.Load().trace(text) }
 
 func (s *tables) trace(text string) *Traced {
-	n := normalizer{folds: s.folds, origin: &origin{}}
+	n := normalizer{folds: s.folds, out: make([]byte, 0, len(text)), origin: &origin{make([]span, 0, len(text))}}
 	n.traced(text)
 	form, from := n.end(), n.origin.spans
 	for _, r := range s.residue.find(form, n.breaks, s.folds) {

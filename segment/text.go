@@ -58,17 +58,19 @@ func (t *Text) findWords(l *lexicon) {
 		form = append(append(append(t.form[:0], t.titleOut...), '\n'), t.bodyOut...)
 		t.form = form
 	}
-	i, j := 0, int32(0)
-	skip := func() {
-		for i < len(form) && form[i] == '\n' && t.content[j] != ' ' {
-			i++
-		}
-	}
+	end, shift := 0, 0 // of the clause, in form; from content to form
 	for _, w := range t.words {
-		for skip(); j < w.Start; skip() {
-			i, j = i+1, j+1
+		for end <= int(w.Start)+shift {
+			if form[end] == '\n' && t.content[end-shift] != ' ' {
+				shift++
+			}
+			if n := bytes.IndexByte(form[end+1:], '\n'); n >= 0 {
+				end += 1 + n
+			} else {
+				end = len(form)
+			}
 		}
-		begin := int32(i) << 1
+		begin := (w.Start + int32(shift)) << 1
 		if l.names(w) {
 			begin |= 1
 		}

@@ -24,6 +24,10 @@ func Find(text string, begin Words, most int) []Value {
 	}
 	f := finder{text: text, begin: begin}
 	for i := 0; i < len(text) && len(f.out) < most; {
+		if r, size := utf8.DecodeRuneInString(text[i:]); size > 1 && r != '百' && r != '十' && digitOf(r) < 0 {
+			i += size // most characters
+			continue
+		}
 		v, end := f.at(i)
 		if end > i {
 			if v.Kind != none {
@@ -123,10 +127,10 @@ func (f *finder) count(i int, n Number) (Value, int) {
 			v.Precision, v.Low, end = v.Precision*value/math.Max(n.Value, 1e-9), value, after
 		}
 	}
-	if x, after, ok := f.joined(v, n, end); ok {
+	u, size := f.unit(end)
+	if x, after, ok := f.joined(v, n, end, u, size); ok {
 		return x, after
 	}
-	u, size := f.unit(end)
 	if size == 0 {
 		return f.bare(i, n, v, end)
 	}
@@ -201,9 +205,9 @@ func (f *finder) parts(v Value, u unit, end int) (Value, int) {
 // joins stand between the two ends of a range. The normal form writes every dash as -.
 var joins = []string{"-", "至", "到"}
 
-// joined reads the range or pair that a number begins: 3000元至1万元, 10%-20%, 三至七成, 3比2, 1/3.
-func (f *finder) joined(v Value, n Number, end int) (Value, int, bool) {
-	first, size := f.unit(end)
+// joined reads the range or pair that a number and the unit at its end, of some bytes, begin: 3000元至1万元, 10%-20%,
+// 三至七成, 3比2, 1/3.
+func (f *finder) joined(v Value, n Number, end int, first unit, size int) (Value, int, bool) {
 	for _, ratio := range []string{"比", "/", ":"} {
 		if rest, ok := strings.CutPrefix(f.text[end:], ratio); ok && size == 0 && rest != "" {
 			at := len(f.text) - len(rest)
@@ -285,10 +289,11 @@ func (f *finder) digitAt(i int) (Value, int) {
 	if f.behindOrdinal(i) {
 		return f.ordinal(n)
 	}
-	if v, end, ok := f.joined(Value{Low: d, Precision: 1}, n, n.End); ok && v.Kind == Count {
+	u, more := f.unit(n.End)
+	if v, end, ok := f.joined(Value{Low: d, Precision: 1}, n, n.End, u, more); ok && v.Kind == Count {
 		return v, end
 	}
-	if u, more := f.unit(n.End); more > 0 {
+	if more > 0 {
 		v := Value{Kind: Count, Low: d, High: d, Precision: 1, Weak: !u.single || d == 1}.in(u)
 		return v, n.End + more
 	}

@@ -57,16 +57,13 @@ func readDigits(text string, i int) Number {
 		}
 		part := readPlain(text, next)
 		value, end := multiply(text, part.End, part.Value)
-		if end == part.End || value >= lastPower(n) {
+		if end == part.End || value >= n.Place { // at least the power of ten that n was last multiplied by
 			break
 		}
 		n.Place, n.Value, n.End = part.Place*value/math.Max(part.Value, 1e-9), n.Value+value, end
 	}
 	return n
 }
-
-// lastPower is the power of ten that a number was last multiplied by, at least.
-func lastPower(n Number) float64 { return n.Place }
 
 // readPlain reads digits with at most one point.
 func readPlain(text string, i int) Number {
@@ -137,12 +134,13 @@ func readPowers(text string, i int) (Number, bool) {
 	j := i
 	for j < len(text) && seen < numeralMost {
 		r, size := utf8.DecodeRuneInString(text[j:])
+		p := powers[r]
 		if d := digitOf(r); d >= 0 {
 			if digit > 0 {
 				return Number{}, false
 			}
 			digit = d
-		} else if p := powers[r]; p == 0 || seen == 0 && r != '十' {
+		} else if p == 0 || seen == 0 && r != '十' {
 			break
 		} else if p < 1e4 {
 			if digit < 0 && seen > 0 && section > 0 {
@@ -161,7 +159,7 @@ func readPowers(text string, i int) (Number, bool) {
 			}
 			section, digit, power, last = 0, -1, max(power, p), p
 		}
-		if powers[r] > 0 {
+		if p > 0 {
 			digits++
 		}
 		j, seen = j+size, seen+1
