@@ -30,9 +30,6 @@ type Preview struct {
 	known  comparisons
 }
 
-// PreviewedBy is the policy that the article was judged by.
-func (v *Preview) PreviewedBy() *verdict.Policy { return v.policy }
-
 // Preview does ahead of time what judging an article will need. It changes no
 // verdict, and may run beside the writer and itself. It returns nil where judging
 // needs no search.

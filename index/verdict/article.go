@@ -27,12 +27,7 @@ type Article struct {
 	Print  simhash.Print
 	Sketch compare.Sketch
 
-	Preview Preview // nil: none
-}
-
-// Preview is what Index.Preview has found out about an article, for Index.Add.
-type Preview interface {
-	PreviewedBy() *Policy // package match makes it
+	Preview any // what Index.Preview has found out, for Index.Add; nil: nothing
 }
 
 // Withdrawal takes an item back.
