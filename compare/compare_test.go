@@ -134,6 +134,26 @@ func TestJudgeIsSane(t *testing.T) {
 	})
 }
 
+// TestExchanged: a sentence whose words have changed places says something else.
+func TestExchanged(t *testing.T) {
+	for _, c := range []struct {
+		what, earlier, later string
+		moved                bool
+	}{
+		{"characters", "其中甲是粒子的磁荷\n而乙是电磁场的电矢势", "其中甲是粒子的电荷\n而乙是电磁场的磁矢势", true},
+		{"numbers", "他最好的名次是1960年的第14名和1968年的第30名", "他最好的名次是1960年的第30名和1968年的第14名", true},
+		{"Latin words", "周一晚上在河边的比赛中arlo用三局击败了brix", "周一晚上在河边的比赛中brix用三局击败了arlo", true},
+		{"clauses, as they are", "昨晚青禾河水位上涨\n三座桥停止通行", "三座桥停止通行\n昨晚青禾河水位上涨", false},
+		{"one word for another", "昨晚青禾河水位上涨\n三座桥停止通行", "昨夜青禾河水位上涨\n三座桥停止通行", false},
+	} {
+		limits := DefaultLimits()
+		j := Judge(NewDoc(&Text{Body: c.later}), NewDoc(&Text{Body: c.earlier}), &limits)
+		if (j.Reason == Moved) != c.moved {
+			t.Errorf("%s: %v, %s: %+v", c.what, j.Kind, j.Reason, j.Trace)
+		}
+	}
+}
+
 func checkJudgement(t interface{ Fatalf(string, ...any) }, j Judgement) {
 	decided := 0
 	for _, s := range j.Trace {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -216,7 +217,7 @@ func (x *Alignment) sentence() bool {
 }
 
 // sentenceMost is the length of a long sentence, in tokens.
-const sentenceMost = 50
+const sentenceMost = 60
 
 // denial is a word that denies a sentence, in one text alone; empty: none.
 func (x *Alignment) denial() string {
@@ -241,38 +242,47 @@ var denials = func() (words []string) {
 	return words
 }()
 
-// exchanged is how many pairs of tokens of a sentence stand at other places in the two texts: both have them outside
-// of what is common in order.
+// exchanged is how many words of a sentence have changed places: pairs of tokens in a row, Latin words and numbers that
+// both texts have outside of what is common in order, and places of which each text has what the other has at another.
 func (x *Alignment) exchanged() (n int) {
 	if !x.sentence() {
 		return 0
 	}
-	left := map[[2]uint32]int{}
-	for _, pair := range x.Earlier.uncommon(x.Later.Doc) {
-		left[pair]++
-	}
-	for _, pair := range x.Later.uncommon(x.Earlier.Doc) {
-		if left[pair] > 0 {
-			left[pair]--
+	var later, earlier [][2]uint32
+	places := map[[2]string]bool{}
+	x.eachGap(func(a0, a1, b0, b1 int) {
+		later, earlier = x.Later.pairs(later, x.Earlier.Doc, a0, a1), x.Earlier.pairs(earlier, x.Later.Doc, b0, b1)
+		if a0 < a1 && b0 < b1 {
+			a, b := x.Later.span(a0, a1), x.Earlier.span(b0, b1)
+			ours, theirs := x.Later.Form[a.Start:a.End], x.Earlier.Form[b.Start:b.End]
+			if places[[2]string{ours, theirs}] = true; places[[2]string{theirs, ours}] {
+				n++
+			}
+		}
+	})
+	for _, pair := range later {
+		if i := slices.Index(earlier, pair); i >= 0 {
+			earlier = slices.Delete(earlier, i, i+1)
 			n++
 		}
 	}
 	return n
 }
 
-// uncommon are the pairs of tokens in a row that are in no run in common, without those of clauses that the other
+// pairs appends the pairs of tokens in a row, and the Latin words and numbers, without those of clauses that the other
 // text has as they are.
-func (s *Side) uncommon(other *Doc) (pairs [][2]uint32) {
-	for k, from := range s.clauses[:len(s.clauses)-1] {
-		to := s.clauses[k+1]
-		if other.has(s.Form[s.tokens[from].start:s.tokens[to-1].end]) {
+func (s *Side) pairs(out [][2]uint32, other *Doc, from, to int) [][2]uint32 {
+	for i := from; i < to; i++ {
+		clause, t := s.Clause(int(s.tokens[i].start)), s.tokens[i]
+		if other.has(s.Form[clause.Start:clause.End]) {
 			continue
 		}
-		for i := from; i+1 < to; i++ {
-			if s.run[i] == 0 && s.run[i+1] == 0 {
-				pairs = append(pairs, [2]uint32{s.tokens[i].id, s.tokens[i+1].id})
-			}
+		if t.latin() || t.number() {
+			out = append(out, [2]uint32{t.id})
+		}
+		if i+1 < to && int(s.tokens[i+1].start) < clause.End {
+			out = append(out, [2]uint32{t.id, s.tokens[i+1].id})
 		}
 	}
-	return pairs
+	return out
 }

@@ -291,7 +291,7 @@ func (x *Alignment) apart() int {
 
 // code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
 // sentence.
-const code = "1"
+const code = "2"
 
 // Version names the code and the tables that judge, for the policy.
 func Version() string { return code + "-" + quantity.Version() }
