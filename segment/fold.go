@@ -19,6 +19,7 @@ const (
 	clause                 // ends a clause
 	sentence               // ends a sentence
 	paragraph              // ends a line
+	stop                   // ends a sentence that states something
 	cross                  // closes a box of a page, such as an advertisement; between digits, it ends a clause
 	joiner                 // stays between two digits (3.5, 12:30), else ends a clause
 	comma                  // groups thousands between digits, else ends a clause
@@ -198,7 +199,9 @@ func classify(r rune) class {
 		return paragraph
 	case '\t':
 		return space
-	case '。', '!', '?', '…', '｡':
+	case '。', '｡':
+		return stop
+	case '!', '?', '…':
 		return sentence
 	case '.', ':', '/', '-', '\u2044':
 		return joiner

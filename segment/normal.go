@@ -74,7 +74,7 @@ func (n *normalizer) rune(r rune) {
 func (n *normalizer) folded(f fold) {
 	switch f.class {
 	case drop:
-	case space, clause, sentence, paragraph:
+	case space, clause, sentence, paragraph, stop:
 		n.separate(f.class)
 	case cross:
 		if n.last == digit && n.pending == drop {
@@ -226,6 +226,9 @@ func thousands(s []byte) bool {
 func (n *normalizer) end() []byte {
 	if n.last == digit {
 		n.endNumber(false)
+	}
+	if n.pending > clause {
+		n.breaks = append(n.breaks, clauseBreak{len(n.out), n.pending})
 	}
 	n.folds.variants.settle(n.out, n.unsettled)
 	return n.out

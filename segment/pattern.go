@@ -14,6 +14,8 @@ type pattern struct {
 	// The pattern must begin within head bytes of the beginning of the text, or tail bytes of its end, and in
 	// that half of the text; 0 for anywhere. Other residue does not count. A Han character is three bytes.
 	head, tail int
+	last       bool // it must begin behind the last full stop, near the end
+	before     bool // it takes what stands before it
 	begin      bool // a clause begins here, or at most lead characters earlier
 	lead       int
 	parts      []part
@@ -47,6 +49,7 @@ func parsePattern(s string, normal func(string) string) (p pattern, err error) {
 		return p, err
 	}
 	s = strings.TrimSpace(s)
+	s, p.before = strings.CutPrefix(s, "....")
 	if s, p.begin = strings.CutPrefix(s, "^"); p.begin && strings.HasPrefix(s, "{") {
 		if _, p.lead, s, err = parseGap(s); err != nil {
 			return p, err
@@ -91,7 +94,7 @@ func parsePattern(s string, normal func(string) string) (p pattern, err error) {
 	return p, nil
 }
 
-// parseWhere reads where a pattern may begin: any, head7, tail40.
+// parseWhere reads where a pattern may begin: any, head7, tail40, last40.
 func (p *pattern) parseWhere(where string) error {
 	if where == "any" {
 		return nil
@@ -102,13 +105,13 @@ func (p *pattern) parseWhere(where string) error {
 			case "head":
 				p.head = 3 * n
 				return nil
-			case "tail":
-				p.tail = 3 * n
+			case "tail", "last":
+				p.tail, p.last = 3*n, where[:4] == "last"
 				return nil
 			}
 		}
 	}
-	return fmt.Errorf("want any, head1 to head999 or tail1 to tail999 first")
+	return fmt.Errorf("want any, head1 to head999, tail1 to tail999 or last1 to last999 first")
 }
 
 // appendLiterals splits the normal form of a stretch of pattern into literals and breaks. The x before and

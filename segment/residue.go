@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func (r *residue) find(body []byte, breaks []clauseBreak, f *folds) (spans []spa
 		i += size
 	}
 	if len(near) > 0 {
-		spans = addNear(spans, near, len(body))
+		spans = addNear(spans, near, body, breaks)
 	}
 	if _, outside := outside(spans, 0, len(body)); 3*outside < len(body) {
 		return nil
@@ -79,18 +80,54 @@ type nearMatch struct {
 
 // addNear adds the matches that are as near to the beginning or the end as their patterns ask. Residue that
 // stands further out does not count.
-func addNear(spans []span, near []nearMatch, length int) []span {
+func addNear(spans []span, near []nearMatch, body []byte, breaks []clauseBreak) []span {
 	for _, m := range near {
-		if before, after := outside(spans, m.start, length); m.head > 0 && before <= min(m.head, after) {
+		if before, after := outside(spans, m.start, len(body)); m.head > 0 && before <= min(m.head, after) {
+			if m.before {
+				m.start = 0
+			}
 			spans = insert(spans, m.span)
 		}
 	}
-	for _, m := range slices.Backward(near) {
-		if before, after := outside(spans, m.start, length); m.tail > 0 && after <= min(m.tail, before) {
-			spans = insert(spans, m.span)
+	from, credits := 0, len(body)
+	for _, last := range []bool{false, true} {
+		if last {
+			from = cmp.Or(lastStop(spans, breaks), len(body))
+		}
+		for _, m := range slices.Backward(near) {
+			before, after := outside(spans, m.start, len(body))
+			if m.last != last || m.start < from || after > min(m.tail, before) ||
+				last && (m.start >= credits || !inLines(body[m.start:credits])) {
+				continue
+			}
+			if spans = insert(spans, m.span); last {
+				credits = m.start
+			}
 		}
 	}
 	return spans
+}
+
+// lineMost is the length in bytes of the longest line of a page that is no prose: a headline of 40 Han characters.
+const lineMost = 120
+
+// inLines reports whether no clause is longer than a line of a page.
+func inLines(form []byte) bool {
+	long := func(clause []byte) bool { return len(clause) > lineMost }
+	return !slices.ContainsFunc(bytes.Split(form, []byte("\n")), long)
+}
+
+// lastStop is where the last full stop is that is no residue; 0: nowhere.
+func lastStop(spans []span, breaks []clauseBreak) int {
+	for _, b := range slices.Backward(breaks) {
+		for len(spans) > 0 && spans[len(spans)-1].start >= b.at {
+			spans = spans[:len(spans)-1]
+		}
+		if b.class == stop && (len(spans) == 0 || spans[len(spans)-1].end < b.at) {
+			return b.at
+		}
+	}
+	return 0
 }
 
 // shortTitle is the length in bytes below which a headline is too short to be recognised in the body.

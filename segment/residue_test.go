@@ -57,6 +57,37 @@ func TestResidueSparesText(t *testing.T) {
 	}
 }
 
+// TestEndsOfAPage: behind the last full stop an article ends with its credits, and a dateline begins it.
+func TestEndsOfAPage(t *testing.T) {
+	const text = "青禾河治理办公室今天发布年度报告，全河十二个断面水质达标。沿岸三十一个乡镇参加了评比，柳桥村名列第一。"
+	const list = "来源丨青禾发布 柳桥村的米粉火了！ 河边修起3公里步道 这条鱼卖出10万元？点击在看"
+	want := analyze("", text).Body
+	for _, c := range []struct{ what, body string }{
+		{"headlines behind the credits", text + list},
+		{"lines of a page", text + "\n" + strings.ReplaceAll(list, " ", "\n")},
+		{"an advert that a cross closes at the very end", text + "广告 小镇青年的十年，从一碗面开始！ ×"},
+		{"a notice of rights behind the credits", text + list + "\n免责声明：以上内容仅供参考。"},
+		{"a headline before the dateline", "年度报告出炉 柳桥村得了第一新华社青禾8月9日电 " + text},
+		{"a caption before the dateline", "八月的青禾河边，孩子们在看鱼。新华社记者王小明摄 新华社青禾8月9日电 " + text},
+	} {
+		if got := analyze("", c.body).Body; got != want {
+			t.Errorf("%s: %q remains", c.what, got)
+		}
+	}
+	for _, c := range []struct{ what, body, kept string }{
+		{"a table before the credits", "今晚开奖，号码如下。\n红球 03 08 12\n蓝球 09\n来源：青禾发布", "红球03 08 12\n蓝球09"},
+		{"a table longer than what stands before the credits", "今晚开奖。来源：青禾发布\n红球 03 08 12 19\n蓝球 09", "蓝球09"},
+		{"winners, without a full stop", "青禾河评比结果\n来源：青禾发布\n一等奖 柳桥村\n二等奖 梨花村", "二等奖梨花村"},
+		{"one appeal with a figure", text + "目前已有5人获救！来源：青禾发布", "目前已有5人获救"},
+		{"prose without a full stop", text + "来源丨青禾发布 " + strings.Repeat("河边的人越来越多孩子们在水里玩", 4), "孩子们在水里玩"},
+		{"a sentence about a source", text + "编辑部说，来源不明的水不要喝。", "来源不明的水不要喝"},
+	} {
+		if got := analyze("", c.body).Body; !strings.Contains(got, c.kept) {
+			t.Errorf("%s: only %q remains", c.what, got)
+		}
+	}
+}
+
 // However much the patterns match, a third of the text remains.
 func TestResidueHasALimit(t *testing.T) {
 	for _, body := range []string{"责任编辑：王小明", "版权声明：本报所有稿件未经授权不得转载", "短讯。\n免责声明：" + strings.Repeat("以上内容仅供参考，", 20)} {
@@ -70,7 +101,7 @@ func TestResidueHasALimit(t *testing.T) {
 func TestResidueList(t *testing.T) {
 	s := shipped()
 	for _, line := range []string{"责任编辑", "any", "any {3}编辑", "any ^{0}编辑", "any ^{100}编辑", "any ^{x}编辑", "any ^{3编辑", "any 编辑{5-3}", "any 编辑{-3}", "any 编辑{a-b}", "head 编辑", "head0 编辑",
-		"tail1000 编辑", "body 编辑", "any 编", "any 编辑{3", "any 编.辑", "any $", "any ...", "any ^$"} {
+		"tail1000 编辑", "last 编辑", "body 编辑", "any 编", "any 编辑{3", "any 编.辑", "any $", "any ...", "any ^$"} {
 		var r residue
 		if err := r.add("# list\n"+line+"\n", s.current.Load().normal); err == nil || !strings.HasPrefix(err.Error(), "line 2: ") {
 			t.Errorf("%q: error %v, want one that names line 2", line, err)

@@ -41,7 +41,7 @@ import (
 
 // version is part of the recipe. It changes with every change of this code that changes a result, and with
 // every change of what simhash and sketch make of the same text.
-const version = "7"
+const version = "8"
 
 // Config says which tables a Segmenter is built from. Data is required.
 type Config struct {
