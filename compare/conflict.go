@@ -200,15 +200,15 @@ func (x *Alignment) ownDays(c *Conflict) bool {
 // on reports whether a date is a day, or the one before it or after it: a feed gives its times in UTC, and an article
 // of the night tells of the day before.
 func on(v *quantity.Value, day int32) bool {
-	for d := day - 1; d <= day+1; d++ {
-		t := time.Unix(int64(d)*24*60*60, 0).UTC()
-		o := quantity.Value{Kind: quantity.Date, Low: float64(t.Year()*10000 + int(t.Month())*100 + t.Day())}
-		o.High = o.Low
-		if int(v.Low)%100 > 0 && v.MayBe(&o) {
-			return true
-		}
-	}
-	return false
+	return onDay(v, day-1) || onDay(v, day) || onDay(v, day+1)
+}
+
+// onDay reports whether a date is a day.
+func onDay(v *quantity.Value, day int32) bool {
+	t := time.Unix(int64(day)*24*60*60, 0).UTC()
+	o := quantity.Value{Kind: quantity.Date, Low: float64(t.Year()*10000 + int(t.Month())*100 + t.Day())}
+	o.High = o.Low
+	return int(v.Low)%100 > 0 && v.MayBe(&o)
 }
 
 // sentence reports whether both texts are about a sentence long, so that one word may turn what they say.

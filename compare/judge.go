@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"jianguo/compare/quantity"
@@ -209,7 +208,7 @@ const (
 // suspicion is the reason of a suspect.
 func (j *Judgement) suspicion() string {
 	switch {
-	case slices.ContainsFunc(j.Agreement.Conflicts, func(c Conflict) bool { return !c.Name }):
+	case j.movedOn():
 		return Update
 	case j.Earlier.Covered >= most && j.Later.Covered < j.Earlier.Covered:
 		return Extends
@@ -217,16 +216,42 @@ func (j *Judgement) suspicion() string {
 	return Overlap
 }
 
-// sameness is the reason of a duplicate.
+// sameness is the reason of a duplicate. What each text has of its own apart, they are word for word the same, or not.
 func (j *Judgement) sameness() string {
 	switch a, b := j.Later.Covered, j.Earlier.Covered; {
 	case min(a, b) >= nearlyAll:
 		return SameText
 	case a >= nearlyAll && b < most, j.Lacks.Characters >= 2*passage && j.Lacks.Characters > j.New.Characters && a > b:
 		return Contained
+	case min(a+j.New.Share, b+j.Lacks.Share) >= nearlyAll:
+		return SameText
 	}
 	return Reworded
 }
+
+// movedOn reports whether the later text is of a later stage: a quantity that both have at one place is another one, or
+// it names a day that came after the earlier text was published.
+func (j *Judgement) movedOn() bool {
+	for i := range j.Agreement.Conflicts {
+		c := &j.Agreement.Conflicts[i]
+		if !c.Name && !j.ownDays(c) && j.Later.values[c.Values[0]].follows(&j.Earlier.values[c.Values[1]].Value) {
+			return true
+		}
+	}
+	for _, i := range j.New.Values {
+		v := &j.Later.values[i]
+		from, to := j.Earlier.Text.Published+1, j.Later.Text.Published
+		for day := max(from, to-30); j.apart() != 0 && day <= to; day++ {
+			if v.Kind == quantity.Date && int(v.Low)/100%100 > 0 && onDay(&v.Value, day) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// follows reports whether a quantity may have come of another one: a date comes later.
+func (v *value) follows(o *quantity.Value) bool { return v.Kind != quantity.Date || v.Low > o.Low }
 
 // inConflict counts the quantities and the names in conflict.
 func (g *Agreement) inConflict() (n int) {

@@ -50,8 +50,6 @@ const (
 	RulesHamming   = verdict.RulesHamming
 	SuspectsReject = verdict.SuspectsReject
 
-	ReasonDistance = verdict.ReasonDistance
-
 	Chinese = reason.Chinese
 	English = reason.English
 )

@@ -214,7 +214,7 @@ func (x *Explanation) decide(j *compare.Judgement, q, c *index.Article, p *index
 	case x.Rule == index.ByExact:
 		x.Verdict, x.Facts = index.Duplicate, &index.Facts{Reason: compare.Exact}
 	case p.Rules == index.RulesHamming:
-		x.Verdict, x.Facts = index.Duplicate, &index.Facts{Reason: index.ReasonDistance}
+		x.Verdict, x.Facts = index.Duplicate, &index.Facts{Reason: reason.Distance}
 	case j.Kind == compare.Duplicate:
 		x.Verdict = index.Duplicate
 	case j.Kind == compare.Suspect && p.Suspects == index.SuspectsReject:

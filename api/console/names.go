@@ -11,9 +11,7 @@ var names = map[any][2]string{
 	index.Unique: {"首发", "unique"}, index.Suspect: {"疑似", "suspect"}, index.Duplicate: {"重复", "duplicate"},
 	index.Withdrawn: {"已撤", "withdrawn"},
 
-	index.ByExact: {"同文", "exact"}, index.ByHamming: {"近似", "near"}, index.ByMargin: {"改写", "reworded"},
-	index.BySketch:  {"短文", "sketch"},
-	index.ByPassage: {"摘段", "excerpt"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"},
+	index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"},
 	index.BySuspected: {"疑似拒收", "suspected"},
 	index.ByExempt:    {"免比对", "exempt"}, index.ByAside: {"已搁置", "set aside"},
 	index.ByLicence: {"授权转载", "licensed"}, index.ByPreference: {"优先首发", "preferred"},
@@ -48,8 +46,8 @@ func (l locale) name(v any, otherwise string) string {
 // Verdict names a verdict.
 func (l locale) Verdict(v index.Verdict) string { return l.name(v, l.T("尚无", "none")) }
 
-// Rule names a rule.
-func (l locale) Rule(r index.Rule) string { return l.name(r, "") }
+// Rule names a rule, or the relation of the sentence where comparing texts decided.
+func (l locale) Rule(r index.Rule, f *index.Facts) string { return l.name(r, f.Relation(l.Language)) }
 
 // Cause names a cause.
 func (l locale) Cause(c index.Cause) string { return l.name(c, c.String()) }

@@ -9,7 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/api/console/diff"
+	"jianguo/compare/reason"
 	"jianguo/data"
+	"jianguo/index"
 	"jianguo/segment"
 )
 
@@ -155,5 +157,21 @@ func BenchmarkCompareArticles(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		c.compare(first, second).Rows()
+	}
+}
+
+// TestOneWordForOneKind: tables name an item as its sentence does, however the earlier text was found.
+func TestOneWordForOneKind(t *testing.T) {
+	for _, language := range []string{index.Chinese, index.English} {
+		l := locale{Language: language}
+		facts := &index.Facts{Reason: "reworded", Coverage: &reason.Coverage{Later: .8}, New: &reason.New{}}
+		for _, rule := range []index.Rule{index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage} {
+			if word := l.Rule(rule, facts); word == "" || !strings.HasPrefix(reason.Sentence(facts, language), word) {
+				t.Errorf("%s: %q for a sentence %q", rule, word, reason.Sentence(facts, language))
+			}
+		}
+		if l.Rule(index.ByLicence, facts) == l.Rule(index.ByMargin, facts) || l.Rule(index.ByMargin, nil) != "" {
+			t.Error("a licence has a word of its own, and what was not compared has none")
+		}
 	}
 }

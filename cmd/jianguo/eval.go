@@ -33,6 +33,7 @@ type evalCmd struct {
 	JSON       bool   `help:"Print one JSON document."`
 	Wrong      int    `help:"Wrongly judged pairs to show; --wrong=-1 for all." range:"-1..1000000" default:"10"`
 	Sample     int    `help:"How many items of each verdict of the corpus to show." range:"0..1000000" default:"5"`
+	Seed       uint64 `help:"Which items are shown." default:"1"`
 	segmentFlags
 }
 
@@ -141,7 +142,7 @@ func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) (err er
 	setting := b.Setting()
 	e.Setting = &setting
 	if c.Corpus {
-		if e.Corpus, err = b.Corpus(c.Sample); err != nil {
+		if e.Corpus, err = b.Corpus(c.Sample, c.Seed); err != nil {
 			return err
 		}
 	}

@@ -2,8 +2,8 @@
 // the one decisive thing.
 //
 // Facts are made where a pair is judged, since everything that is said is checked against the whole of both originals
-// then: a quotation is a piece of the article as it was published, and a value that is said to be missing is nowhere
-// in the other text. What fails the check is left out. Sentence only writes down what the Facts hold.
+// then: a quotation is a piece of the article as it was published, and stands nowhere in the other text. What fails
+// the check is left out. Sentence only writes down what the Facts hold.
 package reason
 
 import (
@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"jianguo/compare"
-	"jianguo/compare/quantity"
 )
 
 // Original is an article as it was published, and its normal form.
@@ -32,7 +31,7 @@ type Facts struct {
 	Coverage *Coverage   `json:"coverage,omitempty"` // nil: the texts were not aligned
 	New      *New        `json:"new,omitempty"`      // nil: likewise
 	Lacks    int         `json:"lacks,omitempty"`    // characters that only the earlier text has
-	Conflict [][2]string `json:"conflict,omitempty"` // values and names at one place: the item's, the earlier text's
+	Conflict [][2]string `json:"conflict,omitempty"` // what both say at one place: the item, the earlier text
 }
 
 // Coverage is what share of each text stands in the other one, 0…1.
@@ -46,16 +45,8 @@ type New struct {
 	Share      float32  `json:"share"`            // of the item
 	Characters int      `json:"characters"`       // of its own clauses
 	Facts      int      `json:"facts"`            // distinct quantities
-	Quotes     []string `json:"quotes,omitempty"` // a few of them with their words, or a clause, cut from the article
+	Quotes     []string `json:"quotes,omitempty"` // the sentence of them that says most, or clauses of it
 }
-
-// Bounds of what is quoted, in characters.
-const (
-	quoteMost  = 40 // of all quotes together
-	clauseMost = 20 // of a clause that is quoted for its quantity
-	figureMost = 10 // before a quantity of a longer clause
-	quotesMost = 3
-)
 
 // Of is what is said of a judgement. later and earlier give the originals, and are called only where something is
 // quoted.
@@ -70,7 +61,9 @@ func Of(j *compare.Judgement, later, earlier func() *Original) *Facts {
 	f.Lacks = j.Lacks.Characters
 	if j.Kind == compare.Suspect || j.Kind == compare.Series {
 		p := pair{j: j, later: later(), earlier: earlier()}
-		f.Conflict = p.conflicts()
+		if j.Kind == compare.Series || j.Reason == compare.Update {
+			f.Conflict = p.conflicts()
+		}
 		if j.Kind == compare.Suspect {
 			f.New.Quotes = p.quotes()
 		}
@@ -86,33 +79,40 @@ type pair struct {
 	later, earlier *Original
 }
 
-// literal is the part of an original that a piece of its normal form comes from; empty if it is not there as a whole.
-func (o *Original) literal(form string) string {
-	at := strings.Index(o.Form, form)
-	if at < 0 || form == "" {
-		return ""
+// at is where in Text a piece of the normal form stands; ok: it stands there.
+func (o *Original) at(form string) (start, end int, ok bool) {
+	i := strings.Index(o.Form, form)
+	if i < 0 || form == "" {
+		return 0, 0, false
 	}
-	start, _ := o.Origin(at)
-	_, end := o.Origin(at + len(form) - 1)
-	if start < 0 || end <= start {
-		return ""
-	}
-	text := strings.TrimSpace(o.Text[start:end])
-	if strings.ContainsAny(text, "\n\t") || !balanced(text) {
-		return ""
-	}
-	return text
+	start, _ = o.Origin(i)
+	_, end = o.Origin(i + len(form) - 1)
+	return start, end, start >= 0 && end > start
 }
 
-// balanced reports whether a piece of text opens no quotation or bracket that it does not close, and the reverse.
-func balanced(text string) bool {
+// literal is the part of an original that a piece of its normal form comes from; empty if it is not there as a whole.
+func (o *Original) literal(form string) string {
+	start, end, ok := o.at(form)
+	if rest := strings.TrimLeft(o.Text[end:], "."); !ok || rest != "" && unicode.IsDigit(rune(rest[0])) {
+		return "" // or it ends inside a number
+	}
+	return whole(o.Text[start:end])
+}
+
+// whole is a piece of text without space around it; empty if it goes over lines, or opens a quotation or bracket that
+// it does not close, or the reverse.
+func whole(text string) string {
+	text = strings.TrimSpace(text)
+	if strings.ContainsAny(text, "\n\t") || strings.Count(text, `"`)%2 == 1 {
+		return ""
+	}
 	for _, marks := range []string{"“”", "‘’", "（）", "()", "《》", "「」", "【】", "[]"} {
 		open, size := utf8.DecodeRuneInString(marks)
 		if strings.Count(text, string(open)) != strings.Count(text, marks[size:]) {
-			return false
+			return ""
 		}
 	}
-	return strings.Count(text, `"`)%2 == 0
+	return text
 }
 
 // lacks reports whether an original has a piece of text nowhere, as it is written or in its normal form.
@@ -120,97 +120,95 @@ func (o *Original) lacks(text, form string) bool {
 	return !strings.Contains(o.Text, text) && !strings.Contains(o.Form, form)
 }
 
-// quotes are the item's new quantities, those that stand first in the text first, each with its clause or the words
-// before it; or, where there are none, its longest new clause.
-func (p *pair) quotes() (out []string) {
-	d := p.j.Later.Doc
-	room := quoteMost
-	add := func(s compare.Span) bool {
-		form := d.Form[s.Start:s.End]
-		text := p.later.literal(form)
-		n := utf8.RuneCountInString(text)
-		if n == 0 || n > room || !p.earlier.lacks(text, form) || slices.Contains(out, text) {
-			return false
+// Bounds of what both texts are quoted for, in characters.
+const (
+	sideMost   = 24 // of one text
+	clauseMost = 22 // of a clause that is quoted whole
+	figureMost = 8  // before a quantity of a longer clause
+	placesMost = 2
+	// recursLeast is how often words are said that are a subject, though no name: others may be synonyms.
+	recursLeast = 3
+)
+
+// place is where two clauses of one frame differ: two pieces of the normal forms, in whole words.
+type place struct {
+	later, earlier compare.Span
+	recurs         int // how often both texts say their name; 0: it is a quantity
+}
+
+// places are those where the texts have other quantities, or names that the other text has nowhere.
+func (p *pair) places() (out []place) {
+	l, e := p.j.Later.Doc, p.j.Earlier.Doc
+	p.j.Gaps(func(a, b compare.Span) {
+		as, bs := l.Pieces(a), e.Pieces(b)
+		if len(as) != len(bs) {
+			as, bs = as[:1], bs[:1]
 		}
-		out, room = append(out, text), room-n
-		return true
-	}
-	for _, i := range p.j.New.Values {
-		if v := d.Value(i); len(out) < quotesMost && telling(v) {
-			add(p.figure(v))
+		for i := range as {
+			x, knownX := l.Name(as[i])
+			y, knownY := e.Name(bs[i])
+			nameX, nameY := l.Form[x.Start:x.End], e.Form[y.Start:y.End]
+			recurs := min(strings.Count(l.Form, nameX), strings.Count(e.Form, nameY))
+			if nameX != "" && nameY != "" && !e.Has(nameX) && !l.Has(nameY) &&
+				(knownX && knownY || recurs >= recursLeast) {
+				out = append(out, place{x, y, recurs})
+			}
+			if x, y, ok := p.j.Disagree(as[i], bs[i]); ok {
+				out = append(out, place{later: x, earlier: y})
+			}
 		}
-	}
-	if len(out) > 0 {
-		return out
-	}
-	clauses := slices.Clone(p.j.New.Clauses)
-	slices.SortStableFunc(clauses, func(a, b compare.Span) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
-	for _, c := range clauses {
-		if add(c) {
-			break
-		}
-	}
+	})
 	return out
 }
 
-// telling reports whether a quantity says something by itself: a number without a unit may be a telephone's, and
-// every article has dates.
-func telling(v *quantity.Value) bool { return v.Unit != "" || v.Kind == quantity.Pair }
-
-// figure is the clause of a quantity, if it is short, or else the words before it.
-func (p *pair) figure(v *quantity.Value) compare.Span {
-	d := p.j.Later.Doc
-	s := d.Clause(v.Start)
-	if s.Start <= v.Start && v.End <= s.End && utf8.RuneCountInString(d.Form[s.Start:s.End]) <= clauseMost {
-		return s
-	}
-	start := v.Start
-	for i := v.Start; i > s.Start && utf8.RuneCountInString(d.Form[i:v.Start]) < figureMost; {
-		_, size := utf8.DecodeLastRuneInString(d.Form[:i])
-		if i -= size; d.WordAt(i) {
-			start = i
-		}
-	}
-	return compare.Span{Start: start, End: v.End}
-}
-
-const conflictsMost = 3
-
-// conflicts are what both texts have at the same places: names first, then dates, then other values.
+// conflicts are what both texts have at the same places: the name that recurs most, then quantities in their order.
 func (p *pair) conflicts() (out [][2]string) {
-	l, e := p.j.Later.Doc, p.j.Earlier.Doc
-	rank := func(c compare.Conflict) int {
-		switch {
-		case c.Name:
-			return 0
-		case l.Value(c.Values[0]).Kind == quantity.Date:
-			return 1
-		}
-		return 2
-	}
-	all := slices.DeleteFunc(slices.Clone(p.j.Agreement.Conflicts), func(c compare.Conflict) bool {
-		return c.Name && !c.Subject // synonyms, perhaps
-	})
-	slices.SortStableFunc(all, func(a, b compare.Conflict) int { return cmp.Compare(rank(a), rank(b)) })
-	forms := [][2]string{p.j.Agreement.Subject}
+	all, said, named := p.places(), "", false
+	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(b.recurs, a.recurs) })
 	for _, c := range all {
-		forms = append(forms, [2]string{l.Form[c.Later.Start:c.Later.End], e.Form[c.Earlier.Start:c.Earlier.End]})
-	}
-	for _, c := range forms {
-		a, b := p.later.literal(c[0]), p.earlier.literal(c[1])
-		if a == "" || b == "" || !says(a) || !says(b) || !p.earlier.lacks(a, c[0]) || !p.later.lacks(b, c[1]) {
+		if c.recurs > 0 && named || strings.Contains(said, p.j.Later.Form[c.later.Start:c.later.End]) {
 			continue
 		}
-		again := func(o [2]string) bool { return o[0] == a || o[1] == b }
-		if len(out) < conflictsMost && !slices.ContainsFunc(out, again) {
+		a, b := p.clauses(c)
+		if len(out) > 0 && strings.Contains(a, out[0][0]) && strings.Contains(b, out[0][1]) {
+			out, said = nil, "" // the name again, with a quantity
+		}
+		if a == "" || said != "" && utf8.RuneCountInString(said+a) > sideMost || len(out) == placesMost {
+			continue
+		}
+		out = append(out, [2]string{a, b})
+		said, named = said+a, named || c.recurs > 0
+	}
+	if s := p.j.Agreement.Subject; len(out) == 0 && s[0] != "" {
+		if a, b := p.later.literal(s[0]), p.earlier.literal(s[1]); a != "" && b != "" {
 			out = append(out, [2]string{a, b})
 		}
 	}
 	return out
 }
 
-// says reports whether a text has a letter or digit, and nothing that ends a sentence.
+// clauses are the clauses of a place as they were published, if both are short, or else the pieces that differ.
+func (p *pair) clauses(c place) (later, earlier string) {
+	l, e := p.j.Later.Doc, p.j.Earlier.Doc
+	x, y := l.Clause(c.later.Start), e.Clause(c.earlier.Start)
+	if max(characters(l, x), characters(e, y)) > clauseMost {
+		if x, y = c.later, c.earlier; c.recurs == 0 {
+			x, y = l.Phrase(x, figureMost), e.Phrase(y, figureMost)
+		}
+	}
+	formX, formY := l.Form[x.Start:x.End], e.Form[y.Start:y.End]
+	later, earlier = p.later.literal(formX), p.earlier.literal(formY)
+	if !says(later) || !says(earlier) || !p.earlier.lacks(later, formX) || !p.later.lacks(earlier, formY) {
+		return "", ""
+	}
+	return later, earlier
+}
+
+func characters(d *compare.Doc, s compare.Span) int {
+	return utf8.RuneCountInString(d.Form[s.Start:s.End])
+}
+
+// says reports whether a text has letters, and nothing that ends a sentence.
 func says(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) &&
-		!strings.ContainsAny(text, "，。；！？,;!?")
+	return strings.ContainsFunc(text, unicode.IsLetter) && !strings.ContainsAny(text, "，。；！？,;!?")
 }

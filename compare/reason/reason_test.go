@@ -1,53 +1,78 @@
-package reason
+package reason_test
 
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
+	"time"
 
-	"jianguo/compare"
+	"jianguo/compare/reason"
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
 )
-
-// original is an article whose normal form is its text without punctuation.
-func original(text string) *Original {
-	var form strings.Builder
-	var from []int
-	for i, r := range text {
-		if strings.ContainsRune("，。：、“”", r) {
-			r = '\n'
-		}
-		for range utf8.RuneLen(r) {
-			from = append(from, i)
-		}
-		form.WriteRune(r)
-	}
-	f := strings.Trim(form.String(), "\n")
-	return &Original{Text: text, Form: f, Origin: func(i int) (int, int) {
-		_, size := utf8.DecodeRuneInString(text[from[i]:])
-		return from[i], from[i] + size
-	}}
-}
 
 const report = "海岬市水务局昨日通报，青禾河堤防加固工程全部完工，沿线六个乡镇的排涝泵站同时投入运行，汛期值守人员已经到岗。" +
 	"工程去年秋天开工，由省水利设计院设计，两岸新植的护坡草已经返青，行人可以从堤顶步道走到河口湿地公园。"
 
+const lead = "工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网。"
+
+func notice(company, day, amount string) string {
+	return company + day + "晚间公告，公司全资子公司与当地政府签署投资协议，拟投资" + amount +
+		"建设新材料生产基地。本次投资不构成关联交易，也不构成重大资产重组，尚需股东大会审议通过。"
+}
+
+func close(day, price, change string) string {
+	return "青禾控股" + day + "收盘" + change + "，截至当日收盘报" + price + "港元，换手率平稳，成交量与前一交易日相当。" +
+		"青禾控股主要从事水利设备的制造和销售，产品销往沿海各省，公司在海岬市设有两座工厂，并在云崖市设有研发中心。"
+}
+
 // TestSentence: the relation and the one decisive thing, cut from the article itself.
 func TestSentence(t *testing.T) {
-	limits := compare.DefaultLimits()
-	for _, c := range []struct{ later, earlier, zh, en string }{
-		{report, report + "。", "同文：仅格式不同", "same text: only the form differs"},
-		{report + "工程总投资3.2亿元，其中省级财政承担七成，另外1.1万户居民将在年底之前用上改造后的供水管网，" +
-			"水务局长林知远表示下一步还要整治上游的两座小水库。", report,
-			"含先到稿；新增约70字：工程总投资3.2亿元、其中省级财政承担七成、1.1万户",
-			"has the earlier text; about 70 new characters: 工程总投资3.2亿元, 其中省级财政承担七成, 1.1万户"},
+	seg, err := segment.New(segment.Config{Data: data.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := index.DefaultPolicy()
+	policy.Rules = index.RulesJianguo
+	for _, c := range []struct{ why, later, earlier, zh string }{
+		{"only the form differs", report, report + "。", "同文：仅格式不同"},
+		{"new figures are quoted with their clauses", report + lead, report,
+			"含先到稿；新增：工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
+		{"what leads is news, a year of the past is not",
+			report + "这条河2013年决堤，下游1.4万亩稻田被淹，受灾人口9000人，部分农户至今没有拿到赔款。" + lead, report,
+			"含先到稿；新增：工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
+		{"captions and credits do not end in a full stop",
+			report + "下一步水务局还要整治上游的两座小水库，疏浚沿岸全部支流和灌渠。工程航拍 林知远 图 海岬日报8月3日5版供图 青禾河20公里堤防",
+			report,
+			"含先到稿；新增：下一步水务局还要整治上游的两座小水库，疏浚沿岸全部支流和灌渠"},
+		{"no headline, which may run into the first sentence",
+			"原标题：3.2亿元护住下游10万亩良田 " + report + "下一步水务局还要整治上游的两座小水库，疏浚沿岸全部支流和灌渠，并为每个村子配备水位报警器。",
+			report,
+			"含先到稿；新增：下一步水务局还要整治上游的两座小水库，疏浚沿岸全部支流和灌渠，并为每个村子配备水位报警器"},
+		{"no speech without its speaker",
+			report + "水务局长林知远表示：“我们用了400天。我们一共运来了90万方土。下一步还要整治上游。”另外，" + lead, report,
+			"含先到稿；新增：另外，工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
+		{"company, date", notice("海星股份", "7月27日", "5亿元"), notice("天源环保", "7月24日", "8亿元"),
+			"系列稿：海星股份7月27日晚间公告｜先到稿 天源环保7月24日晚间公告"},
+		{"the clause says which way", close("7月26日", "2.97", "跌0.34%"), close("7月24日", "2.98", "涨1.36%"),
+			"系列稿：青禾控股7月26日收盘跌0.34%｜先到稿 青禾控股7月24日收盘涨1.36%"},
+		{"a later day", report + "8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移。", report,
+			"后续稿；新增：8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移"},
 	} {
-		a, b := original(c.later), original(c.earlier)
-		j := compare.Judge(compare.NewDoc(&compare.Text{Body: a.Form}), compare.NewDoc(&compare.Text{Body: b.Form}), &limits)
-		f := Of(&j, func() *Original { return a }, func() *Original { return b })
-		if zh, en := Sentence(f, Chinese), Sentence(f, English); zh != c.zh || en != c.en {
-			t.Errorf("%s\n%s, want\n%s\n%s\n%v", zh, en, c.zh, c.en, j.Trace)
+		later, earlier := &ingest.Item{ID: "b", Body: c.later}, &ingest.Item{ID: "a", Body: c.earlier}
+		for it, day := range map[*ingest.Item]int{later: 6, earlier: 4} {
+			at := time.Date(2023, 8, day, 12, 0, 0, 0, time.UTC)
+			it.Published = &at
 		}
-		for _, q := range f.New.quotes() {
+		x := ingest.Explain(seg, policy, reason.Chinese, later, earlier, 0)
+		if x.Why != c.zh {
+			t.Errorf("%s: %s, want %s\n%v", c.why, x.Why, c.zh, x.Trace)
+		}
+		if x.Facts.New == nil {
+			continue
+		}
+		for _, q := range x.Facts.New.Quotes {
 			if !strings.Contains(c.later, q) || strings.Contains(c.earlier, q) {
 				t.Errorf("%q is no piece of the later text alone", q)
 			}
@@ -55,19 +80,14 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-func (n *New) quotes() []string {
-	if n == nil {
-		return nil
-	}
-	return n.Quotes
-}
-
 // TestWords: every reason has its words in both languages.
 func TestWords(t *testing.T) {
-	for _, w := range []*words{&chinese, &english} {
-		for reason := range chinese.relation {
-			if w.relation[reason] == "" {
-				t.Errorf("%s has no words", reason)
+	for _, r := range []string{"exact", "same-text", "contained", "reworded", "extends", "overlap", "update",
+		"other-facts", "other-day", "little-text", "denial", "moved", "headlines", "too-long", reason.Distance} {
+		f := &reason.Facts{Reason: r}
+		for _, language := range []string{reason.Chinese, reason.English} {
+			if word := f.Relation(language); word == "" || !strings.HasPrefix(reason.Sentence(f, language), word) {
+				t.Errorf("%s in %s: %q, %q", r, language, word, reason.Sentence(f, language))
 			}
 		}
 	}

@@ -206,7 +206,7 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster,
 		Distance: bestDistance,
 		S:        print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()),
-		Facts: &reason.Facts{Reason: verdict.ReasonDistance}}
+		Facts: &reason.Facts{Reason: reason.Distance}}
 	return best.decide(j)
 }
 

@@ -67,16 +67,13 @@ func Why(e *Event, language string) string {
 // compared is what comparing the texts said, or their fingerprints.
 func (w *causes) compared(e *Event, language string) string {
 	switch {
-	case e.Facts != nil && e.Facts.Reason != ReasonDistance:
+	case e.Facts != nil && e.Facts.Reason != reason.Distance:
 		return reason.Sentence(e.Facts, language)
 	case e.Distance != nil:
 		return fmt.Sprintf(w.distance, *e.Distance)
 	}
 	return w.unseen
 }
-
-// ReasonDistance is the reason in the facts of a verdict by fingerprints alone.
-const ReasonDistance = "distance"
 
 // NoteSeparator stands between an event's sentence and the note that follows it.
 func NoteSeparator(language string) string {

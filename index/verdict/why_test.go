@@ -16,7 +16,7 @@ func TestWhy(t *testing.T) {
 	}{
 		{Event{Verdict: Unique, Cause: CauseIngest}, "未见过相近的稿件", "nothing like it has been seen"},
 		{Event{Verdict: Duplicate, Cause: CauseIngest, Rule: ByExact, Of: "a", Facts: exact}, "同文：仅格式不同", "same text: only the form differs"},
-		{Event{Verdict: Duplicate, Cause: CauseIngest, Rule: ByHamming, Of: "a", Distance: &distance, Facts: &reason.Facts{Reason: ReasonDistance}},
+		{Event{Verdict: Duplicate, Cause: CauseIngest, Rule: ByHamming, Of: "a", Distance: &distance, Facts: &reason.Facts{Reason: reason.Distance}},
 			"与先到稿的指纹相差 2 位", "the fingerprints differ in 2 bits"},
 		{Event{Verdict: Unique, Cause: CauseIngest, Rule: ByLicence, Of: "a", Facts: exact}, "授权转载，照发：同文：仅格式不同",
 			"licensed, and published: same text: only the form differs"},

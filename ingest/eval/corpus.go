@@ -37,8 +37,8 @@ type CorpusReport struct {
 	Samples   []Link `json:"samples,omitempty"` // for reading
 }
 
-// Corpus sums up the feed. Of each verdict, `samples` links are drawn for reading.
-func (b *Bench) Corpus(samples int) (*CorpusReport, error) {
+// Corpus sums up the feed. Of each verdict, and of members of series, `samples` links are drawn for reading.
+func (b *Bench) Corpus(samples int, seed uint64) (*CorpusReport, error) {
 	r := &CorpusReport{Items: len(b.items), Rules: map[string]int{}}
 	var links []Link
 	for i := range b.events {
@@ -49,12 +49,14 @@ func (b *Bench) Corpus(samples int) (*CorpusReport, error) {
 		case index.Suspect:
 			r.Suspect++
 		default:
-			if e.Series != 0 {
-				r.Series++
+			if e.Series == 0 {
+				continue
 			}
-			continue
+			r.Series++
 		}
-		r.Rules[e.Verdict.String()+" by "+e.Rule.String()]++
+		if e.Verdict != index.Unique {
+			r.Rules[e.Verdict.String()+" by "+e.Rule.String()]++
+		}
 		link, err := b.link(e)
 		if err != nil {
 			return nil, err
@@ -66,7 +68,7 @@ func (b *Bench) Corpus(samples int) (*CorpusReport, error) {
 		b.cfg.Progress("comparing", int64(i+1), int64(len(b.events)))
 	}
 	drawn := map[index.Verdict]int{}
-	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(len(links)) {
+	for _, i := range rand.New(rand.NewPCG(seed, seed)).Perm(len(links)) {
 		if v := links[i].Verdict; drawn[v] < samples {
 			drawn[v]++
 			r.Samples = append(r.Samples, links[i])

@@ -238,7 +238,7 @@ func TestBroadcastQuality(t *testing.T) {
 // text was rejected.
 func checkFeed(t *testing.T, b *Bench, suspects float64) {
 	t.Helper()
-	r, err := b.Corpus(0)
+	r, err := b.Corpus(0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

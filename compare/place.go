@@ -1,0 +1,112 @@
+package compare
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"jianguo/compare/quantity"
+)
+
+// Gaps calls f with what both texts have of their own at one place, in the order of the later text.
+func (x *Alignment) Gaps(f func(later, earlier Span)) {
+	x.eachGap(func(a0, a1, b0, b1 int) {
+		if a0 < a1 && b0 < b1 && max(a1-a0, b1-b0) <= slotMost && (a0 == 0) == (b0 == 0) {
+			f(x.Later.span(a0, a1), x.Earlier.span(b0, b1))
+		}
+	})
+}
+
+// Pieces are the parts of a stretch, by clause.
+func (d *Doc) Pieces(s Span) (out []Span) {
+	for start := s.Start; start < s.End; {
+		end := min(d.Clause(start).End, s.End)
+		out = append(out, Span{start, end})
+		start = end + 1
+	}
+	return out
+}
+
+// Disagree is the first quantity of two stretches, of each text, if they say different things of one matter.
+func (x *Alignment) Disagree(later, earlier Span) (a, b Span, ok bool) {
+	l, e := &x.Later, &x.Earlier
+	i, iEnd := l.overlapping(later)
+	k, kEnd := e.overlapping(earlier)
+	for ; i < iEnd && k < kEnd; i, k = i+1, k+1 {
+		v, o := &l.values[i], &e.values[k]
+		if v.Comparable(&o.Value) && !v.MayBe(&o.Value) && !v.Weak && !o.Weak {
+			return Span{v.Start, v.End}, Span{o.Start, o.End}, true
+		}
+	}
+	return a, b, false
+}
+
+// Name is a stretch in whole words, without the quantities at its ends. known: a name of the dictionary is in it, or
+// what the dictionary does not have.
+func (d *Doc) Name(s Span) (name Span, known bool) {
+	s = d.words(s)
+	for i, end := d.overlapping(s); i < end; i++ {
+		if v := &d.values[i]; v.Start <= s.Start {
+			s.Start = min(v.End, s.End)
+		} else {
+			s.End = min(v.Start, s.End)
+		}
+	}
+	form := d.Form[s.Start:s.End]
+	s.End = s.Start + len(strings.TrimRight(form, "\n "))
+	s.Start += len(form) - len(strings.TrimLeft(form, "\n "))
+	if s.Start >= s.End || strings.Contains(d.Form[s.Start:s.End], "\n") {
+		return Span{}, false
+	}
+	return s, len(d.names(s.Start, s.End)) > 0 || d.unlisted(s)
+}
+
+// Phrase is a quantity with the words before it, n characters or a word more, from its clause and behind the last
+// quantity.
+func (d *Doc) Phrase(s Span, n int) Span {
+	least := d.Clause(s.Start).Start
+	if i, _ := d.overlapping(s); i > 0 {
+		least = max(least, d.values[i-1].End)
+	}
+	for i := s.Start; i > least && n > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(d.Form[:i])
+		if i -= size; i == least || d.WordAt(i) {
+			s.Start = i
+		}
+	}
+	return s
+}
+
+// NewNames are the names of a text that another one has nowhere, one of each.
+func (d *Doc) NewNames(other *Doc) (out []Span) {
+	seen := map[string]bool{}
+	for _, n := range d.names(0, len(d.Form)) {
+		if name := d.Form[n.Start:n.End]; !seen[name] && !other.has(name) {
+			seen[name] = true
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Has reports whether a text or its headline contains some words.
+func (d *Doc) Has(words string) bool { return d.has(words) }
+
+// Past are the dates of years before that of publication, or the last one that a text names.
+func (d *Doc) Past() (out []Span) {
+	last := 0
+	if d.Text.Published > 0 {
+		last = time.Unix(int64(d.Text.Published)*24*60*60, 0).UTC().Year()
+	}
+	for i := range d.values {
+		if v := &d.values[i]; v.Kind == quantity.Date {
+			last = max(last, int(v.High)/10000)
+		}
+	}
+	for i := range d.values {
+		if v := &d.values[i]; v.Kind == quantity.Date && v.High >= 10000 && int(v.High)/10000 < last {
+			out = append(out, Span{v.Start, v.End})
+		}
+	}
+	return out
+}
