@@ -30,6 +30,19 @@ type Agreement struct {
 	Subject  [2]string
 	Disputed int // quantities in conflict that the other text has elsewhere
 	Equal    int // quantities that are equal, or may be
+
+	sought int // bytes of texts that were searched for names
+}
+
+// seekWork bounds the bytes that are searched for the names of a pair: those of places behind it are not in conflict.
+const seekWork = 1 << 25
+
+// has is Doc.has within seekWork, beyond which every text has everything.
+func (g *Agreement) has(d *Doc, words string) bool {
+	if g.sought += len(d.Form) + len(d.Text.Title); g.sought > seekWork {
+		return true
+	}
+	return d.has(words)
 }
 
 // slotMost is the length in tokens of the longest gap that is one place.
@@ -102,15 +115,15 @@ func (x *Alignment) namesAt(g *Agreement, a0, a1, b0, b1 int) {
 		return
 	}
 	a, b := x.Later.span(a0, a1), x.Earlier.span(b0, b1)
-	nameA, okA := x.Later.foreign(a, x.Earlier.Doc)
-	nameB, okB := x.Earlier.foreign(b, x.Later.Doc)
+	nameA, okA := g.foreign(x.Later.Doc, a, x.Earlier.Doc)
+	nameB, okB := g.foreign(x.Earlier.Doc, b, x.Later.Doc)
 	if okA && okB {
 		g.add(x, Conflict{Later: nameA, Earlier: nameB, Name: true, Subject: true})
 		return
 	}
 	a, b = x.Later.words(a), x.Earlier.words(b)
 	textA, textB := x.Later.Form[a.Start:a.End], x.Earlier.Form[b.Start:b.End]
-	if !strings.ContainsAny(textA+textB, "\n") && !x.Earlier.has(textA) && !x.Later.has(textB) {
+	if !strings.ContainsAny(textA+textB, "\n") && !g.has(x.Earlier.Doc, textA) && !g.has(x.Later.Doc, textB) {
 		g.add(x, Conflict{Later: a, Earlier: b, Name: true, Subject: x.Later.unlisted(a) && x.Earlier.unlisted(b)})
 	}
 }
@@ -143,10 +156,10 @@ func (d *Doc) unlisted(s Span) bool {
 }
 
 // foreign is the first name of a stretch, if another text has none of its names.
-func (d *Doc) foreign(s Span, other *Doc) (first Span, ok bool) {
+func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
 	names := d.names(s.Start, s.End)
 	for _, n := range names {
-		if other.has(d.Form[n.Start:n.End]) {
+		if g.has(other, d.Form[n.Start:n.End]) {
 			return first, false
 		}
 	}
@@ -187,7 +200,7 @@ func (g *Agreement) add(x *Alignment, c Conflict) {
 		}
 	}
 	c.Places = 1
-	c.Headline = strings.Contains(x.Later.Text.Title, a) && strings.Contains(x.Earlier.Text.Title, b)
+	c.Headline = strings.Contains(x.Later.headline, a) && strings.Contains(x.Earlier.headline, b)
 	g.Conflicts = append(g.Conflicts, c)
 }
 

@@ -74,7 +74,8 @@ type Doc struct {
 	distinct int      // how many of them
 	k        int      // their length
 	values   []value  // quantities of the tokens
-	title    []token
+	headline string
+	title    []token          // of the headline
 	titled   []quantity.Value // quantities of the headline
 }
 
@@ -83,6 +84,10 @@ type value struct {
 	quantity.Value
 	token int
 }
+
+// headlineMost is the length in bytes of what counts as a headline, of 200 Han characters: each of its words is sought
+// in both texts.
+const headlineMost = 600
 
 // keptTokens is the least length of a text without what was learned of its source: a shorter one keeps all.
 const keptTokens = 8
@@ -106,7 +111,8 @@ func NewDoc(text *Text) *Doc {
 		d.distinct = countDistinct(d.shingles)
 	}
 	d.findValues()
-	d.title = appendTokens(nil, text.Title)
+	d.headline = strings.ToValidUTF8(text.Title[:min(len(text.Title), headlineMost)], "")
+	d.title = appendTokens(nil, d.headline)
 	d.titled = quantity.Find(text.Title, nil, valueMost)
 	return d
 }

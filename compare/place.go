@@ -79,8 +79,11 @@ func (d *Doc) Phrase(s Span, n int) Span {
 
 // NewNames are the names of a text that another one has nowhere, one of each.
 func (d *Doc) NewNames(other *Doc) (out []Span) {
-	seen := map[string]bool{}
+	seen, sought := map[string]bool{}, 0
 	for _, n := range d.names(0, len(d.Form)) {
+		if sought += len(other.Form); sought > seekWork {
+			break
+		}
 		if name := d.Form[n.Start:n.End]; !seen[name] && !other.has(name) {
 			seen[name] = true
 			out = append(out, n)

@@ -21,7 +21,7 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 			break
 		}
 		word := d.Form[w.Start:w.End]
-		if w.Start >= opening && !strings.Contains(d.Text.Title, word) || utf8.RuneCountInString(word) < 2 ||
+		if w.Start >= opening && !strings.Contains(d.headline, word) || utf8.RuneCountInString(word) < 2 ||
 			isNumber(word) || seen[word] {
 			continue
 		}
@@ -50,11 +50,12 @@ func (x *Alignment) titles() (later, earlier string, ok bool) {
 	}
 	t := Alignment{Later: Side{Doc: &Doc{tokens: g.a}}, Earlier: Side{Doc: &Doc{tokens: g.b}}, Matches: g.out}
 	t.eachGap(func(a0, a1, b0, b1 int) {
+		if ok {
+			return
+		}
 		a, foundA := l.foreignSign(g.a[a0:a1], e)
 		b, foundB := e.foreignSign(g.b[b0:b1], l)
-		if foundA && foundB && !ok {
-			later, earlier, ok = a, b, true
-		}
+		later, earlier, ok = a, b, foundA && foundB
 	})
 	return later, earlier, ok
 }
@@ -62,7 +63,7 @@ func (x *Alignment) titles() (later, earlier string, ok bool) {
 // foreignSign is the first Latin word or number among tokens of the headline that another text has nowhere.
 func (d *Doc) foreignSign(tokens []token, other *Doc) (string, bool) {
 	for _, t := range tokens {
-		if sign := d.Text.Title[t.start:t.end]; (t.latin() || t.number()) && !other.has(sign) {
+		if sign := d.headline[t.start:t.end]; (t.latin() || t.number()) && !other.has(sign) {
 			return sign, true
 		}
 	}
@@ -89,9 +90,13 @@ func (t *Text) Untold(title, earlier string) bool {
 
 // pairShare is the share of the pairs of characters of a text that another one has.
 func pairShare(text, other string) float64 {
-	runes, there := []rune(text), 0
+	runes, others, there := []rune(text), []rune(other), 0
+	pairs := map[[2]rune]bool{}
+	for i := range len(others) - 1 {
+		pairs[[2]rune(others[i:])] = true
+	}
 	for i := range len(runes) - 1 {
-		if strings.Contains(other, string(runes[i:i+2])) {
+		if pairs[[2]rune(runes[i:])] {
 			there++
 		}
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +32,16 @@ func Prepare(seg *segment.Segmenter, it *Item) *index.Article {
 	a.Text.Published = compare.Day(a.Published)
 	a.Sketch = compare.NewSketch(&a.Text)
 	return a
+}
+
+// refuseLong refuses an article whose normal form is not all of its text.
+func refuseLong(a *index.Article) error {
+	if len(a.Text.Title)+len(a.Text.Body) <= segment.MaxForm {
+		return nil
+	}
+	return &FieldError{Field: "body", TooLarge: true, Problem: fmt.Sprintf(
+		"title and body have more than %d bytes in normal form (a character such as ﷺ stands for many): shorten it",
+		segment.MaxForm)}
 }
 
 // Normal returns the normal form of a text, as texts are compared.

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -64,26 +63,26 @@ const proper = "，。、；：？！,;:?!“”‘’\"'（）()《》〈〉【
 // fillers appends what is hidden between the characters of a stretch, and directly behind it.
 func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
 	gap := func(i int) string { return s[stretch[i].end:stretch[i+1].start] }
-	var fill []rune
+	fill := map[rune]bool{}
 	for i := range len(stretch) - 1 {
 		r, size := utf8.DecodeRuneInString(gap(i))
-		if size == len(gap(i)) && !strings.ContainsRune(proper, r) && !slices.Contains(fill, r) {
-			fill = append(fill, r)
+		if size == len(gap(i)) && !strings.ContainsRune(proper, r) {
+			fill[r] = true
 		}
 	}
 	for i := range len(stretch) - 1 {
 		g, at := gap(i), stretch[i].end
 		first, size := utf8.DecodeRuneInString(g)
-		if slices.Contains(fill, first) {
+		if fill[first] {
 			hidden = append(hidden, span{start: at, end: at + size})
 		}
-		if last, n := utf8.DecodeLastRuneInString(g); len(g) > size && slices.Contains(fill, last) {
+		if last, n := utf8.DecodeLastRuneInString(g); len(g) > size && fill[last] {
 			hidden = append(hidden, span{start: at + len(g) - n, end: at + len(g)})
 		}
 	}
 	end := stretch[len(stretch)-1].end
 	first, size := utf8.DecodeRuneInString(s[end:])
-	if slices.Contains(fill, first) && !strings.ContainsFunc(s[end:], func(r rune) bool { return f.kind(r) >= digit }) {
+	if fill[first] && !strings.ContainsFunc(s[end:], func(r rune) bool { return f.kind(r) >= digit }) {
 		hidden = append(hidden, span{start: end, end: end + size})
 	}
 	return hidden

@@ -26,6 +26,9 @@ func (n *normalizer) text(s string) {
 		s = norm.NFKC.String(strings.Map(n.visible, s))
 	}
 	for _, r := range s {
+		if len(n.out) > MaxForm {
+			return
+		}
 		n.rune(r)
 	}
 }
@@ -52,7 +55,7 @@ func needsComposing(s string) bool {
 // traced feeds plain text as text does, and records where its characters come from.
 func (n *normalizer) traced(s string) {
 	hidden, composing := n.folds.apart(s), needsComposing(s)
-	for i := 0; i < len(s); {
+	for i := 0; i < len(s) && len(n.out) <= MaxForm; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if composing {
 			size = max(size, norm.NFKC.NextBoundaryInString(s[i:], true))

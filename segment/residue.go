@@ -78,10 +78,13 @@ type nearMatch struct {
 	*pattern
 }
 
+// nearMost bounds how many matches are tried from either end, each against all spans: an article has a dozen.
+const nearMost = 200
+
 // addNear adds the matches that are as near to the beginning or the end as their patterns ask. Residue that
 // stands further out does not count.
 func addNear(spans []span, near []nearMatch, body []byte, breaks []clauseBreak) []span {
-	for _, m := range near {
+	for _, m := range near[:min(len(near), nearMost)] {
 		if before, after := outside(spans, m.start, len(body)); m.head > 0 && before <= min(m.head, after) {
 			if m.before {
 				m.start = 0
@@ -94,7 +97,7 @@ func addNear(spans []span, near []nearMatch, body []byte, breaks []clauseBreak) 
 		if last {
 			from = cmp.Or(lastStop(spans, breaks), len(body))
 		}
-		for _, m := range slices.Backward(near) {
+		for _, m := range slices.Backward(near[max(0, len(near)-nearMost):]) {
 			before, after := outside(spans, m.start, len(body))
 			if m.last != last || m.start < from || after > min(m.tail, before) ||
 				last && (m.start >= credits || !inLines(body[m.start:credits])) {

@@ -22,9 +22,10 @@
 //
 // # Limits and compatibility
 //
-// Time and memory are linear in the length of the input. Scripts without spaces other than Han and kana (Thai, Khmer,
-// Lao) are segmented character by character. Everything that Analyze returns may change with the Recipe, and nothing
-// does while the Recipe stays the same.
+// Time and memory are linear in the length of the input. A normal form that grows beyond MaxForm, as that of a text of
+// ﷺ (18 characters each), ends there. Scripts without spaces other than Han and kana (Thai, Khmer, Lao) are segmented
+// character by character. Everything that Analyze returns may change with the Recipe, and nothing does while the
+// Recipe stays the same.
 package segment
 
 import (
@@ -42,6 +43,10 @@ import (
 // version is part of the recipe. It changes with every change of this code that changes a result, and with
 // every change of what simhash and sketch make of the same text.
 const version = "8"
+
+// MaxForm is the most bytes that the normal forms of a headline and its body may have together: they are not all of
+// the text where they have more.
+const MaxForm = 512 << 10
 
 // Config says which tables a Segmenter is built from. Data is required.
 type Config struct {
@@ -148,7 +153,10 @@ func (s *tables) analyze(t *Text, title, body string) {
 	t.Recipe = s.recipe
 	t.titleOut = s.normalize(&t.title, t.titleOut, title)
 	t.bodyOut = s.normalize(&t.body, t.bodyOut, body)
-	residue := s.residue.find(t.bodyOut, t.body.breaks, s.folds)
+	var residue []span
+	if len(t.titleOut)+len(t.bodyOut) <= MaxForm {
+		residue = s.residue.find(t.bodyOut, t.body.breaks, s.folds)
+	}
 	residue = repeated(residue, t.titleOut, t.bodyOut, s.folds)
 	if len(residue) > 0 {
 		t.bodyOut = remove(t.bodyOut, residue)

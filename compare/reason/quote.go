@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -44,7 +45,7 @@ func (p *pair) quotes() []string {
 			if length > quoteMost {
 				break
 			}
-			if said == "" || 2*own < c.end-clauses[i].start || strings.HasSuffix(text[:c.end], "：") ||
+			if said == "" || p.spent() || 2*own < c.end-clauses[i].start || strings.HasSuffix(text[:c.end], "：") ||
 				strings.Contains(p.earlier.Text, said) {
 				continue
 			}
@@ -90,13 +91,7 @@ func (p *pair) clausesOfSentences() (out []clause) {
 			c.end, quoted = c.end+len("”"), false
 		}
 		from, first = c.end, ended || r == '\n'
-		in := func(s compare.Span) bool { return s.Start < c.end && s.End > c.start }
-		c.own, c.past = slices.ContainsFunc(own, in), slices.ContainsFunc(past, in)
-		for _, s := range facts {
-			if in(s) {
-				c.facts++
-			}
-		}
+		c.own, c.facts, c.past = c.among(&own) > 0, c.among(&facts), c.among(&past) > 0
 		some, all := p.later.residue(compared, c.start, c.end)
 		if residue = (residue || all) && !c.last; !some && !residue {
 			out = append(out, c)
@@ -109,6 +104,22 @@ func (p *pair) clausesOfSentences() (out []clause) {
 		}
 	}
 	return out[:begin]
+}
+
+// among counts the spans that share something with a clause, and drops those before it. Both come in order.
+func (c *clause) among(spans *[]compare.Span) (n int) {
+	for len(*spans) > 0 && (*spans)[0].End <= c.start {
+		*spans = (*spans)[1:]
+	}
+	for _, s := range *spans {
+		if s.Start >= c.end {
+			break
+		}
+		if s.End > c.start {
+			n++
+		}
+	}
+	return n
 }
 
 // compared says by byte of Text whether it is in Form.
@@ -137,10 +148,14 @@ func (o *Original) residue(compared []bool, start, end int) (some, all bool) {
 	return left > 0, left > 0 && left == letters
 }
 
-// marks are where in Text the item's own clauses stand, its new quantities and names, and years of the past.
+// marks are where in Text the item's own clauses stand, its new quantities and names, and years of the past, each in
+// order.
 func (p *pair) marks() (own, facts, past []compare.Span) {
 	d := p.j.Later.Doc
 	add := func(to *[]compare.Span, s compare.Span) {
+		if p.spent() {
+			return
+		}
 		clause := d.Clause(s.Start)
 		at := strings.Index(p.later.Form, d.Form[clause.Start:clause.End])
 		if at < 0 {
@@ -163,6 +178,9 @@ func (p *pair) marks() (own, facts, past []compare.Span) {
 	}
 	for _, s := range d.Past() {
 		add(&past, s)
+	}
+	for _, spans := range [][]compare.Span{own, facts, past} {
+		slices.SortFunc(spans, func(a, b compare.Span) int { return cmp.Compare(a.Start, b.Start) })
 	}
 	return own, facts, past
 }

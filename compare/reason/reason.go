@@ -77,6 +77,16 @@ func round(v float32) float32 { return float32(math.Round(float64(v)*100) / 100)
 type pair struct {
 	j              *compare.Judgement
 	later, earlier *Original
+	sought         int // bytes of originals that were searched
+}
+
+// seekWork bounds the bytes of originals that are searched for what may be quoted: what is behind is not quoted.
+const seekWork = 1 << 25
+
+// spent counts one more search, and reports whether it is beyond the bound.
+func (p *pair) spent() bool {
+	p.sought += len(p.later.Text) + len(p.later.Form) + len(p.earlier.Text) + len(p.earlier.Form)
+	return p.sought > seekWork
 }
 
 // at is where in Text a piece of the normal form stands; ok: it stands there.
@@ -145,6 +155,9 @@ func (p *pair) places() (out []place) {
 			as, bs = as[:1], bs[:1]
 		}
 		for i := range as {
+			if p.spent() {
+				return
+			}
 			x, knownX := l.Name(as[i])
 			y, knownY := e.Name(bs[i])
 			nameX, nameY := l.Form[x.Start:x.End], e.Form[y.Start:y.End]
@@ -166,6 +179,9 @@ func (p *pair) conflicts() (out [][2]string) {
 	all, said, named := p.places(), "", false
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(b.recurs, a.recurs) })
 	for _, c := range all {
+		if p.spent() {
+			break
+		}
 		if c.recurs > 0 && named || strings.Contains(said, p.j.Later.Form[c.later.Start:c.later.End]) {
 			continue
 		}

@@ -57,7 +57,7 @@ const (
 	// forgotten is after how many articles without it a passage is no longer learned.
 	forgotten    = 500
 	mostPassages = 96
-	maxPassage   = 4096 // bytes of one that an editor puts in
+	maxPassage   = 4096 // bytes of a passage
 	// After so many articles only some of a source are learned from, which changes little and costs less.
 	often, seldom = 200, 4
 	leastBytes    = 4 // two Latin letters, or a Han character and a half: less may stand anywhere
@@ -158,7 +158,7 @@ func (s *Clauses) Learn(body string, due uint64) *Clauses {
 	}
 	slices.Sort(clauses)
 	for _, c := range slices.Compact(clauses) {
-		if len(c) >= leastBytes && !strings.ContainsAny(c, "0123456789") {
+		if len(c) >= leastBytes && len(c) <= maxPassage && !strings.ContainsAny(c, "0123456789") {
 			next.meet(c)
 		}
 	}

@@ -9,6 +9,7 @@ package diff
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -92,11 +93,12 @@ func Compare(a, b Text) *Result {
 			kindB[i] = Aside // said again
 		}
 	}
+	wordsA, wordsB := x.Earlier.Tokens(), x.Later.Tokens()
 	for _, c := range x.Agreement().Conflicts {
 		if !c.Name {
 			r.Conflicts++
-			mark(kindA, moveA, r.Conflicts, x.Earlier.Tokens(), c.Earlier)
-			mark(kindB, moveB, r.Conflicts, x.Later.Tokens(), c.Later)
+			mark(kindA, moveA, r.Conflicts, wordsA, c.Earlier)
+			mark(kindB, moveB, r.Conflicts, wordsB, c.Later)
 		}
 	}
 	r.A, r.B = spans(&r.a, kindA, moveA), spans(&r.b, kindB, moveB)
@@ -148,8 +150,9 @@ func (s *side) residue(i int) bool {
 
 // mark marks those words of a fact that the other text has not got in its place, with the number of the conflict.
 func mark(kinds []Kind, numbers []int, n int, words []compare.Span, f compare.Span) {
-	for i, w := range words {
-		if w.Start >= f.Start && w.End <= f.End && kinds[i] == Only {
+	i := sort.Search(len(words), func(i int) bool { return words[i].Start >= f.Start })
+	for ; i < len(words) && words[i].End <= f.End; i++ {
+		if kinds[i] == Only {
 			kinds[i], numbers[i] = Conflict, n
 		}
 	}
