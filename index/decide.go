@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -69,9 +70,14 @@ func (d *decision) log() *Decision {
 }
 
 // stem sets the earlier text of a suspect aside if it has met too many in this minute: a
-// decision of the service itself, which editors can undo.
+// decision of the service itself, which editors can undo. Revisions of an id do not count.
 func (b *batch) stem(r *itemRow, limit int) {
-	n := b.x.flood.arrive(r.arrivedAt/60000, r.verdict, uint32(r.of.Int64))
+	var ofSource sql.NullInt64
+	if r.verdict == Suspect {
+		of := b.query(`SELECT source FROM items WHERE ordinal = ?`, r.of.Int64)
+		must.Dof(of.Scan(&ofSource), "source of ordinal %d", r.of.Int64)
+	}
+	n := b.x.flood.arrive(r.arrivedAt/60000, r.verdict, uint32(r.of.Int64), r.source, ofSource)
 	if limit == 0 || n < limit {
 		return
 	}

@@ -15,15 +15,24 @@ import (
 type flood struct {
 	minute   int64
 	suspects map[uint32]int // by the earlier text
+	others   map[[2]int64]bool
 }
 
-// arrive counts a version as it was judged on arrival, and returns the count of its earlier text.
-func (f *flood) arrive(minute int64, v Verdict, of uint32) int {
+// arrive counts an id as it was judged on its arrival, and returns the count of its earlier text; 0: it does not count
+// again. Suspects of another source than that of the earlier text count once for each source: its articles alone do
+// not decide about those of others.
+func (f *flood) arrive(minute int64, v Verdict, of uint32, source, ofSource sql.NullInt64) int {
 	if f.minute != minute || f.suspects == nil {
-		f.minute, f.suspects = minute, map[uint32]int{}
+		f.minute, f.suspects, f.others = minute, map[uint32]int{}, map[[2]int64]bool{}
 	}
 	if v != Suspect {
 		return 0
+	}
+	if other := [2]int64{int64(of), source.Int64}; source != ofSource {
+		if f.others[other] {
+			return 0
+		}
+		f.others[other] = true
 	}
 	f.suspects[of]++
 	return f.suspects[of]
@@ -32,15 +41,17 @@ func (f *flood) arrive(minute int64, v Verdict, of uint32) int {
 // load counts the last minute of a catalogue. Package must ends it.
 func (f *flood) load(ctx context.Context, db *sql.DB) {
 	*f = flood{}
-	for r := range sqlite.Rows(ctx, db, `SELECT arrived_at / 60000, verdict, coalesce(of, 0) FROM items
-		WHERE verdict != ? ORDER BY ordinal DESC`, Withdrawn) {
+	for r := range sqlite.Rows(ctx, db, `SELECT i.arrived_at / 60000, i.verdict, coalesce(i.of, 0), i.source, o.source
+		FROM items i JOIN events e ON e.number = i.event LEFT JOIN items o ON o.ordinal = i.of
+		WHERE i.verdict != ? AND e.cause = ? ORDER BY i.ordinal DESC`, Withdrawn, CauseIngest) {
 		var minute int64
 		var v Verdict
 		var of uint32
-		if must.Do(r.Scan(&minute, &v, &of)); f.suspects != nil && minute != f.minute {
+		var source, ofSource sql.NullInt64
+		if must.Do(r.Scan(&minute, &v, &of, &source, &ofSource)); f.suspects != nil && minute != f.minute {
 			return // another one
 		}
-		f.arrive(minute, v, of)
+		f.arrive(minute, v, of, source, ofSource)
 	}
 }
 

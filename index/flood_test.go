@@ -184,3 +184,49 @@ func TestFlood(t *testing.T) {
 		t.Error("nothing was set aside: this proves nothing")
 	}
 }
+
+// TestFloodOfOne: neither revisions of one id nor the articles of another source set a text aside, also across a
+// restart.
+func TestFloodOfOne(t *testing.T) {
+	const limit = 3
+	dir, p := t.TempDir(), &indextest.Press{Rand: rand.New(rand.NewPCG(3, 4))}
+	x := openTexts(t, dir, limit)
+	origin, seq := string(p.Words(200)), 0
+	add := func(id, source, body string) {
+		t.Helper()
+		seq++
+		a := indextest.ArticleOf(id, body)
+		a.Source = source
+		if _, err := x.Add(t.Context(), []Mutation{{Seq: uint64(seq), At: indextest.Start, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+		if seq%2 == 0 {
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = openTexts(t, dir, limit)
+		}
+	}
+	add("origin", "agency", origin)
+	for _, c := range []struct {
+		why   string
+		ids   []string
+		from  string
+		aside int
+	}{
+		{"revisions of one id", []string{"r", "r", "r", "r", "r"}, "agency", 0},
+		{"articles of another source", []string{"a", "b", "c", "d"}, "other", 0},
+		{"its own articles", []string{"e"}, "agency", 1},
+	} {
+		for _, id := range c.ids {
+			add(id, c.from, origin+string(p.Words(200)))
+		}
+		if list, err := x.Exemptions(t.Context(), 9); err != nil || len(list) != c.aside {
+			t.Errorf("%s: %v %v", c.why, list, err)
+		}
+	}
+	mustVerify(t, x)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -29,7 +29,9 @@ func (b *batch) publish(m *Mutation) Outcome {
 		r.cluster = b.inherited(prev, &j, r.cluster)
 	}
 	b.insert(r, a)
-	b.stem(r, b.x.policy.Flood)
+	if prev == nil {
+		b.stem(r, b.x.policy.Flood)
+	}
 	ev := b.emit(eventRow{at: r.arrivedAt, verdict: r.verdict, previous: previous, cause: cause, rule: r.rule, of: r.of,
 		cluster: r.cluster, revision: r.revision}, r)
 	if prev != nil {

@@ -92,7 +92,7 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 			beyond = candidates[i:]
 			break
 		}
-		switch err := c.compareText(ctx, next); {
+		switch err := cmp.Or(ctx.Err(), c.compareText(ctx, next)); {
 		case errors.Is(err, errUnseen):
 			continue
 		case err != nil:

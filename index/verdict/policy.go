@@ -36,7 +36,7 @@ type Policy struct {
 	Judge  string         `json:"judge"`
 
 	// Flood is how many suspects of one text in a minute of the stream set it aside: the next
-	// ones are unique. 0: never.
+	// ones are unique. Ids count once, and so does each other source than the text's. 0: never.
 	Flood int `json:"flood"`
 
 	// MaxS bounds the proposals `margin`: S, 0…64. Unrelated texts have about 32.
