@@ -83,6 +83,7 @@ type Server struct {
 	waiting   gate // for verdicts
 	polling   gate // for events
 	filters   gate // nil until AddExposure
+	shares    shares
 	conns     *connections
 	endpoints []endpoint
 	draining  chan struct{} // closed by Serve when its ctx ends

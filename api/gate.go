@@ -1,8 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"runtime"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/api/tokens"
 )
 
 // gate bounds the requests that are worked on at once; others are refused at once.
@@ -29,3 +36,47 @@ func (g gate) leave() { <-g }
 // errTooMany refuses a request.
 var errTooMany = NewProblem(http.StatusTooManyRequests, "",
 	"more requests came at once than can be answered soon: try again in a moment")
+
+// shares keeps a publisher (a token, or an address) that sends much from delaying the others: while others publish too,
+// one has at most shareBytes of articles in work. The zero value is ready.
+type shares struct {
+	mu     sync.Mutex
+	held   map[string]int // bytes in work, by publisher
+	last   string         // who sent last
+	shared time.Time      // when two publishers last sent in turns
+}
+
+const (
+	shareBytes = 1 << 20
+	shareTime  = 10 * time.Second
+)
+
+// enter admits an article of so many bytes; leave is to be called at its end.
+func (s *shares) enter(c echo.Context, bytes int) (leave func(), err error) {
+	who := cmp.Or(callerName(c.Request().Context()), tokens.Address(c.Request().RemoteAddr).String())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != who {
+		if s.last != "" {
+			s.shared = time.Now()
+		}
+		s.last = who
+	}
+	if s.held[who] > 0 && s.held[who]+bytes > shareBytes && time.Since(s.shared) < shareTime {
+		p := NewProblem(http.StatusTooManyRequests, "",
+			"others publish too, and more than 1 MiB of your articles are in work: send the next when there are answers")
+		p.retryAfter = "1"
+		return nil, p
+	}
+	if s.held == nil {
+		s.held = map[string]int{}
+	}
+	s.held[who] += bytes
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.held[who] -= bytes; s.held[who] == 0 {
+			delete(s.held, who)
+		}
+	}, nil
+}

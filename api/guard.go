@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -22,13 +23,34 @@ const (
 	monitor  = bus.Monitor
 )
 
-// callerKey is where a request's context keeps the name of its token.
+// callerKey is where a request's context keeps its token.
 type callerKey struct{}
 
+// caller is the token that a request carries; an empty one where there are none.
+func caller(ctx context.Context) *tokens.Token {
+	if t, ok := ctx.Value(callerKey{}).(*tokens.Token); ok {
+		return t
+	}
+	return new(tokens.Token)
+}
+
 // callerName is whose token a request carries; empty where there are none.
-func callerName(ctx context.Context) string {
-	name, _ := ctx.Value(callerKey{}).(string)
-	return name
+func callerName(ctx context.Context) string { return caller(ctx).Name }
+
+// mayPublish refuses an item of a source that the token of a request is not for, and a change of one.
+func (s *Server) mayPublish(ctx context.Context, id string, sources ...string) error {
+	t := caller(ctx)
+	if len(t.Sources) == 0 {
+		return nil
+	}
+	if it, err := s.cfg.Index.Item(ctx, id); err == nil {
+		sources = append(sources, it.Source)
+	}
+	if i := slices.IndexFunc(sources, func(s string) bool { return !t.MayPublish(s) }); i >= 0 {
+		return NewProblem(http.StatusForbidden, "source", fmt.Sprintf(
+			"the token of %q is for the sources %s, and not for %q", t.Name, strings.Join(t.Sources, ", "), sources[i]))
+	}
+	return nil
 }
 
 // guard lets the given roles through.
@@ -62,7 +84,7 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 			return NewProblem(http.StatusForbidden, "Authorization",
 				fmt.Sprintf("the token of %q has the role %v: this needs the role %v", tok.Name, tok.Role, roles))
 		}
-		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, tok.Name)))
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, tok)))
 		return next(c)
 	}
 }

@@ -20,7 +20,10 @@ import (
 
 // postItem publishes an item and waits for its verdict.
 func (s *Server) postItem(c echo.Context) any {
-	it := must.Get(ingest.DecodeItem(must.Get(readBody(c))))
+	body := must.Get(readBody(c))
+	it := must.Get(ingest.DecodeItem(body))
+	must.Do(s.mayPublish(c.Request().Context(), it.ID, it.Source))
+	defer must.Get(s.shares.enter(c, len(body)))()
 	return s.submit(c, bus.SubjectPublish, it.ID, encodeItem(it))
 }
 
@@ -46,6 +49,7 @@ func (s *Server) deleteItem(c echo.Context) any {
 		Revision: queryInt[int64](c, "revision", 0, 0, math.MaxInt64)}
 	payload := must.Get(json.Marshal(&w))
 	must.Get(ingest.DecodeWithdrawal(payload))
+	must.Do(s.mayPublish(c.Request().Context(), w.ID))
 	return s.submit(c, bus.SubjectWithdraw, w.ID, payload)
 }
 

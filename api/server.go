@@ -69,7 +69,9 @@ func (s *Server) routes() {
 	s.hotList = &hotList{index: s.cfg.Index, browse: s.cfg.Browse}
 	s.handle(s.waiting, http.MethodPost, "/items", platform, s.postItem)
 	s.handle(s.work, http.MethodPost, "/items/check", platform|editor, func(c echo.Context) any {
-		return s.check(c.Request().Context(), must.Get(readBody(c)))
+		body := must.Get(readBody(c))
+		defer must.Get(s.shares.enter(c, len(body)))()
+		return s.check(c.Request().Context(), body)
 	})
 	s.handle(s.work, http.MethodGet, "/items", platform|editor, s.getItem)
 	s.handle(s.work, http.MethodGet, "/items/*", platform|editor, s.getItem)

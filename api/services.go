@@ -50,7 +50,9 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 	// with ctx.
 	ctx = context.WithoutCancel(ctx)
 	var running sync.WaitGroup
+	ending := make(chan struct{})
 	stop = func() error {
+		close(ending)
 		err := service.Stop()
 		running.Wait()
 		return wrap.Err(err, "api: services on the bus")
@@ -65,9 +67,13 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 			}
 			running.Go(func() {
 				defer g.leave()
-				places <- struct{}{}
-				defer func() { <-places }()
-				s.answer(ctx, e, r.Data(), r.Reply())
+				select {
+				case places <- struct{}{}:
+					defer func() { <-places }()
+					s.answer(ctx, e, r.Data(), r.Reply())
+				case <-ending:
+					s.reply(ctx, e, r.Reply(), nats.NewMsg(r.Reply()), errEnding)
+				}
 			})
 		})
 		if err := service.AddEndpoint(strings.ReplaceAll(e.subject, ".", "-"), handler,
@@ -79,6 +85,9 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 	}
 	return stop, nil
 }
+
+// errEnding refuses requests that still wait for a place when the service ends.
+var errEnding = NewProblem(http.StatusServiceUnavailable, "", "the service is shutting down: ask again")
 
 // answer replies to one request. An error reply is as micro's Request.Error
 // makes it, with the HTTP status as its code, the sentence as its description

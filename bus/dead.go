@@ -179,7 +179,8 @@ func (d *DeadLetters) Replay(ctx context.Context, number uint64) error {
 			number, l.Cut)
 	}
 	subject := l.Subject
-	if subject != SubjectPublish && subject != SubjectWithdraw && !strings.HasPrefix(subject, "exposures.") {
+	if !strings.HasPrefix(subject, SubjectPublish) &&
+		subject != SubjectWithdraw && !strings.HasPrefix(subject, "exposures.") {
 		return fmt.Errorf("dead letter %d: was published on %q, which is not ours to replay", number, subject)
 	}
 	if _, err := d.js.Publish(ctx, subject, l.Data); err != nil {

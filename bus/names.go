@@ -2,7 +2,7 @@ package bus
 
 // Subjects and streams of the wire.
 const (
-	SubjectPublish   = "items.publish"
+	SubjectPublish   = "items.publish" // SubjectPublish.SOURCE: of that source and no other
 	SubjectWithdraw  = "items.withdraw"
 	SubjectEdit      = "items.edit"     // what people change, from a service to itself and others like it
 	SubjectCheck     = "items.check"    // request-reply: the verdict an item would get
@@ -22,6 +22,9 @@ const (
 // HeaderReply names the subject that the outcome of a message goes to, if MayAnswer
 // permits it.
 const HeaderReply = "Jianguo-Reply"
+
+// itemsSubjects are those of the stream ITEMS.
+var itemsSubjects = []string{SubjectPublish, SubjectPublish + ".*", SubjectWithdraw, SubjectEdit}
 
 // deadSubjects are those of the stream DEAD.
 var deadSubjects = []string{SubjectDead, SubjectDead + ".user.*"}

@@ -34,9 +34,10 @@ func (r Role) String() string {
 // What each role may do on an embedded bus. An operator may do everything.
 var (
 	mayPublish = map[Role][]string{
-		Platform: slices.Concat([]string{SubjectPublish, SubjectWithdraw, SubjectCheck}, reading(StreamVerdicts)),
-		Recall:   {SubjectExposures + ">"},
-		Editor:   slices.Concat([]string{SubjectCheck}, reading(StreamVerdicts)),
+		Platform: slices.Concat([]string{SubjectPublish, SubjectPublish + ".*", SubjectWithdraw, SubjectCheck},
+			reading(StreamVerdicts)),
+		Recall: {SubjectExposures + ">"},
+		Editor: slices.Concat([]string{SubjectCheck}, reading(StreamVerdicts)),
 		// How streams and consumers stand, and not what they hold.
 		Monitor: {"$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*",
 			"$JS.API.CONSUMER.LIST.*", "$JS.API.CONSUMER.NAMES.*", "$JS.API.CONSUMER.INFO.>"},
@@ -69,12 +70,22 @@ func Anonymous() User { return userOf("anonymous", AnonymousInbox, Platform, Rec
 
 // UserOf returns the client with a name, a secret and one role. In addition to the
 // subjects of its role it may discover services ($SRV), and it has an inbox that no other
-// client reads.
-func UserOf(name, secret string, role Role) User {
+// client reads. A client that is bound to sources publishes on SubjectPublish.SOURCE, and withdraws nothing.
+func UserOf(name, secret string, role Role, sources ...string) User {
 	if role == Operator {
 		return User{Name: name}
 	}
 	u := userOf(name, InboxOf(name), role)
+	if len(sources) > 0 {
+		u.Publish = slices.DeleteFunc(u.Publish, func(s string) bool {
+			return strings.HasPrefix(s, SubjectPublish) || s == SubjectWithdraw
+		})
+		for _, s := range sources {
+			if !strings.ContainsAny(s, ".*>?[\\ ") {
+				u.Publish = append(u.Publish, SubjectPublish+"."+s)
+			}
+		}
+	}
 	u.Subscribe = append(u.Subscribe, InboxOfSecret(secret)+".>")
 	return u
 }

@@ -14,7 +14,7 @@ import (
 // are acknowledged. VERDICTS is not among them: what it loses is published again.
 func GatedStreams() []GatedStream {
 	return []GatedStream{
-		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw, SubjectEdit}},
+		{Name: StreamItems, Subjects: itemsSubjects},
 		{Name: StreamDead, Subjects: deadSubjects, Always: true},
 	}
 }
@@ -45,7 +45,7 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg
 			Description: "events in the order of their numbers; old ones are forgotten here, never by the catalogue"},
 		{Name: StreamDead, Subjects: deadSubjects, MaxBytes: 1 << 30, AllowDirect: true, AllowMsgTTL: true,
 			Description: "messages that were refused, with the reason in their headers"},
-		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw, SubjectEdit}, MaxBytes: cfg.Bytes,
+		{Name: StreamItems, Subjects: itemsSubjects, MaxBytes: cfg.Bytes,
 			Discard: jetstream.DiscardNew, AllowAtomicPublish: true,
 			Description: "items on their way to a verdict; removed once applied"},
 	}

@@ -29,6 +29,7 @@ func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
 			return err
 		}
 		s.applied.Store(batch[len(batch)-1].meta.Sequence.Stream)
+		s.oldest.Store(0)
 	}
 }
 
@@ -44,6 +45,9 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 			if j, ok = receive(ctx, order, len(batch) == 0); !ok {
 				return batch, nil
 			}
+		}
+		if len(batch) == 0 {
+			s.oldest.Store(j.taken.UnixNano())
 		}
 		edit := j.msg.Subject() == bus.SubjectEdit
 		if len(batch) > 0 && (edit || len(batch) >= len(order)/gatherShare && !closed(j.ready)) {

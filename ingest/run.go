@@ -131,7 +131,8 @@ func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, 
 		case <-intake.Done():
 			return
 		case m := <-messages:
-			j := &job{msg: m, ready: make(chan struct{}), weight: min(int64(len(m.Data())), inFlightBytes)}
+			j := &job{msg: m, ready: make(chan struct{}), taken: time.Now(),
+				weight: min(int64(len(m.Data())), inFlightBytes)}
 			if s.room.Acquire(intake, j.weight) != nil {
 				return
 			}

@@ -57,6 +57,7 @@ type Service struct {
 	past       []past          // what was applied, a minute apart, the oldest first; of purge
 	ending     context.Context // of Run: done when the intake ends
 	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
+	oldest     atomic.Int64    // when the oldest message in work was taken from the bus, in ns since 1970; 0: none
 	trouble    streams.Trouble // why items that were taken wait
 	publishing streams.Trouble // why the bus would take no item, by the last check
 }
@@ -154,7 +155,9 @@ var errConsume = errors.New("ingest: consumer")
 // Collectors returns the metrics of the ingest path, to be registered once.
 func (s *Service) Collectors() []prometheus.Collector {
 	m := s.metrics
-	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign}
+	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_ingest_oldest_seconds",
+			Help: "Age of the oldest item in work."}, func() float64 { return s.age().Seconds() })}
 }
 
 // StreamPrefix begins the names of the streams. The Service may be nil.
@@ -168,7 +171,14 @@ func (s *Service) StreamPrefix() string {
 // Check is the verdict an item would get now; nothing is stored.
 func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
 	now := time.Now().UTC()
-	e, err := s.cfg.Index.Check(ctx, Prepare(s.cfg.Segmenter, it), uint32(now.Unix()))
+	if ctx.Err() != nil {
+		return index.Event{}, ctx.Err() // the client has left while it waited
+	}
+	a := Prepare(s.cfg.Segmenter, it)
+	if err := refuseLong(a); err != nil {
+		return index.Event{}, err
+	}
+	e, err := s.cfg.Index.Check(ctx, a, uint32(now.Unix()))
 	e.At = now.Truncate(time.Millisecond)
 	return e, err
 }

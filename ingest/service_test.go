@@ -343,3 +343,14 @@ func TestDeadLetters(t *testing.T) {
 	}
 	svc.verify()
 }
+
+// TestAge: a service whose oldest item has been in work for long is not ready.
+func TestAge(t *testing.T) {
+	r := start(t, t.TempDir(), nil)
+	r.submit(bus.SubjectPublish, &Item{ID: "a", Body: "一篇文章"})
+	r.eventually("ready", func() bool { return r.service.Ready() == nil && r.service.age() == 0 })
+	r.service.oldest.Store(time.Now().Add(-time.Minute).UnixNano())
+	if err := r.service.Ready(); err == nil || !strings.Contains(err.Error(), "oldest item") {
+		t.Errorf("ready: %v", err)
+	}
+}

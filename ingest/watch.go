@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -45,6 +46,17 @@ func (s *Service) Waiting(last uint64) uint64 { return last - min(last, s.applie
 // Trouble is why items that were taken wait for their verdicts; nil: they do not.
 func (s *Service) Trouble() error { return s.trouble.Err() }
 
+// longest is the age from which an item in work is an alarm: the worst text takes half a second.
+const longest = 30 * time.Second
+
+// age is that of the oldest item in work.
+func (s *Service) age() time.Duration {
+	if since := s.oldest.Load(); since > 0 {
+		return time.Since(time.Unix(0, since))
+	}
+	return 0
+}
+
 // Ready is nil while items are taken and get their verdicts; else it says what prevents it.
 func (s *Service) Ready() error {
 	if !s.cfg.Conn.IsConnected() {
@@ -52,6 +64,9 @@ func (s *Service) Ready() error {
 	}
 	if err := cmp.Or(s.Trouble(), s.publishing.Err()); err != nil {
 		return err
+	}
+	if age := s.age(); age > longest {
+		return fmt.Errorf("ingest: the oldest item in work has been for %v", age.Round(time.Second))
 	}
 	if _, known := s.cfg.Index.Applied(); known < s.outbox.ahead.Load() {
 		return fmt.Errorf("ingest: the catalogue has %d of the %d events that another service has published, "+

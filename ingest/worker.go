@@ -1,12 +1,14 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,6 +26,7 @@ type job struct {
 	refused  error         // why it goes to the dead letters
 	buried   bool          // it is there
 	ready    chan struct{} // closed when it has been prepared
+	taken    time.Time     // from the bus
 	weight   int64         // its share of inFlightBytes
 }
 
@@ -89,7 +92,17 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 	if err != nil {
 		return err
 	}
-	j.mutation.Article = Prepare(s.cfg.Segmenter, it)
+	if source, bound := strings.CutPrefix(j.msg.Subject(), bus.SubjectPublish+"."); bound {
+		if it.Source = cmp.Or(it.Source, source); it.Source != source {
+			return &FieldError{Field: "source",
+				Problem: fmt.Sprintf("is %q, and the subject is for %q alone", it.Source, source)}
+		}
+	}
+	a := Prepare(s.cfg.Segmenter, it)
+	if err := refuseLong(a); err != nil {
+		return err
+	}
+	j.mutation.Article = a
 	j.mutation.Article.Packed = index.PackText(it.Body)
 	if err := s.cfg.Index.Preview(ctx, j.mutation.Article, j.mutation.At); err != nil {
 		// The index then judges without it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ const (
 
 // Add adds a line to a file, which it creates if it is missing, and returns the token. It
 // can be read nowhere else.
-func Add(file, name, role string) (token string, err error) {
+func Add(file, name, role string, sources ...string) (token string, err error) {
 	if _, err := roleOf(role); err != nil {
 		return "", err
 	}
@@ -38,6 +39,12 @@ func Add(file, name, role string) (token string, err error) {
 	encode := base64.RawStdEncoding.EncodeToString
 	line := fmt.Sprintf("%s %s %s $argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", name, role, id, argon2.Version, hashMemory,
 		hashTime, hashThreads, encode(salt), encode(sum))
+	for _, s := range sources {
+		if _, err := path.Match(s, ""); err != nil || len(strings.Fields(s)) != 1 || strings.Fields(s)[0] != s {
+			return "", fmt.Errorf("source %q: want one word in which * and ? stand for any characters and for one", s)
+		}
+		line += " " + sourcePrefix + s
+	}
 	return token, edit(file, func(lines []string) ([]string, error) { return append(lines, line), nil })
 }
 
@@ -47,7 +54,7 @@ func Revoke(file, which string) (removed int, err error) {
 		before := len(lines)
 		lines = slices.DeleteFunc(lines, func(line string) bool {
 			f := strings.Fields(line)
-			return len(f) >= 3 && !strings.HasPrefix(f[0], "#") && (f[0] == which || len(f) == 4 && f[2] == which)
+			return len(f) >= 3 && !strings.HasPrefix(f[0], "#") && (f[0] == which || len(f) > 3 && f[2] == which)
 		})
 		if removed = before - len(lines); removed == 0 {
 			return nil, fmt.Errorf("%s: no token has the name or the id %q", file, which)

@@ -23,6 +23,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,8 +62,9 @@ type Token struct {
 	ID      string // empty on a line with the token itself
 	Name    string
 	Role    bus.Role
-	Session string // names the token within this process; it ends with the line
-	hash    *hash  // nil on a line with the token itself
+	Session string   // names the token within this process; it ends with the line
+	Sources []string // patterns of path.Match: it publishes for these alone; none: for all
+	hash    *hash    // nil on a line with the token itself
 	spend   *rate.Limiter
 }
 
@@ -73,6 +75,17 @@ func (t *Token) Spend() error {
 			t.Name, float64(t.spend.Limit())), After: time.Second}
 	}
 	return nil
+}
+
+// sourcePrefix begins the words behind a token that bind it to sources.
+const sourcePrefix = "source="
+
+// MayPublish reports whether a token may publish for a source.
+func (t *Token) MayPublish(source string) bool {
+	return len(t.Sources) == 0 || slices.ContainsFunc(t.Sources, func(pattern string) bool {
+		ok, err := path.Match(pattern, source)
+		return ok && err == nil
+	})
 }
 
 // ErrUnknown says that no line has a token.
@@ -148,7 +161,7 @@ func (s *Set) Reload() (gone []string, err error) {
 }
 
 func (t *Token) same(o *Token) bool {
-	return t.Session == o.Session && t.Name == o.Name && t.Role == o.Role
+	return t.Session == o.Session && t.Name == o.Name && t.Role == o.Role && slices.Equal(t.Sources, o.Sources)
 }
 
 // parse reads lines. An error names the line, never the token.
@@ -174,6 +187,10 @@ func (s *Set) parse(r io.Reader) (*lines, error) {
 }
 
 func (s *Set) parseLine(l *lines, f []string) error {
+	var sources []string
+	for n := len(f) - 1; n > 2 && strings.HasPrefix(f[n], sourcePrefix); n-- {
+		sources, f = append(sources, strings.TrimPrefix(f[n], sourcePrefix)), f[:n]
+	}
 	if len(f) != 3 && len(f) != 4 {
 		return fmt.Errorf("it has %d words, want name, role, id and hash, or name, role and token", len(f))
 	}
@@ -181,7 +198,7 @@ func (s *Set) parseLine(l *lines, f []string) error {
 	if err != nil {
 		return err
 	}
-	t := &Token{Name: f[0], Role: role}
+	t := &Token{Name: f[0], Role: role, Sources: sources}
 	if s.rate > 0 {
 		t.spend = rate.NewLimiter(rate.Limit(s.rate), max(1, int(s.rate)))
 	}
@@ -327,5 +344,5 @@ func (s *Set) BusUser(secret, remote string) (bus.User, bool) {
 	if err != nil {
 		return bus.User{}, false
 	}
-	return bus.UserOf(t.Name, secret, t.Role), true
+	return bus.UserOf(t.Name, secret, t.Role, t.Sources...), true
 }

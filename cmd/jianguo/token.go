@@ -26,11 +26,13 @@ type tokenAddCmd struct {
 	tokenFlags
 	Name string `arg:"" help:"Whose token it is: one word, which logs and the log of decisions show."`
 	Role string `arg:"" help:"What it may do: ${enum}." enum:"${roles}"`
+
+	Source []string `help:"Sources it publishes for, with * and ?. On the bus: items.publish.SOURCE." placeholder:"NAME"`
 }
 
 // Run prints the token, which is stored nowhere.
 func (c *tokenAddCmd) Run(co *streams) error {
-	token, err := tokens.Add(c.Tokens, c.Name, c.Role)
+	token, err := tokens.Add(c.Tokens, c.Name, c.Role, c.Source...)
 	if err != nil {
 		return err
 	}

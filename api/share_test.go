@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
+
+	"jianguo/api/tokens"
+	"jianguo/bus"
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// TestSources: a token that is bound to sources publishes for these alone, and changes no item of another source; on
+// the bus the subject names the source.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens")
+	const other = "other-token-0123456789"
+	if err := os.WriteFile(file, []byte("other platform "+other+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agency, err := tokens.Add(file, "agency", "platform", "agency", "新华*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := tokens.Open(file, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newService(t, testConfig{
+		bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", known.BusUser },
+		api: func(c *Config) { c.Tokens = known },
+	})
+	post := func(status int, secret, id, source string) {
+		t.Helper()
+		it := ingest.Item{ID: id, Title: "一篇", Body: article(len(id) + len(source)), Source: source}
+		if rep := r.do("POST", "/items", it, "Authorization", "Bearer "+secret); rep.status != status {
+			t.Errorf("%s of %q: %d, want %d: %s", id, source, rep.status, status, rep.body)
+		}
+	}
+	post(200, agency, "a", "agency")
+	post(200, agency, "b", "新华社")
+	post(403, agency, "c", "other")
+	post(403, agency, "d", "")
+	post(200, other, "victim", "victim")
+	post(403, agency, "victim", "agency")
+	if rep := r.do("DELETE", "/items/victim", nil, "Authorization", "Bearer "+agency); rep.status != 403 {
+		t.Errorf("withdrawing: %d", rep.status)
+	}
+	m := join(t, r.Bus.URL(), agency)
+	for subject, may := range map[string]bool{"items.publish.agency": true, "items.publish": false, "items.publish.other": false, "items.withdraw": false} {
+		if m.may("publish", subject) != may {
+			t.Errorf("publishing on %s: want %v", subject, may)
+		}
+	}
+	for id, source := range map[string]string{"own": "", "foreign": "victim"} {
+		it := fmt.Sprintf(`{"id": %q, "body": %q, "source": %q}`, id, article(len(id)), source)
+		if _, err := m.js.Publish(t.Context(), "items.publish.agency", []byte(it)); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, "the item has the source of its subject", func() bool {
+		it, err := r.Index.Item(context.Background(), "own")
+		return err == nil && it.Source == "agency"
+	})
+	eventually(t, "the item of another source is refused", func() bool {
+		dead, err := bus.OpenDead(context.Background(), r.Conn, "")
+		if err != nil {
+			return false
+		}
+		n, err := dead.Len(context.Background())
+		return err == nil && n > 1 // the first is of may
+	})
+	if _, err := r.Index.Item(context.Background(), "foreign"); err == nil {
+		t.Error("an item of another source than its subject was taken")
+	}
+}
+
+// TestLongNormalForm: a text that becomes much longer in normal form is refused before it is worked on.
+func TestLongNormalForm(t *testing.T) {
+	t.Parallel()
+	r := newService(t, testConfig{})
+	it := ingest.Item{ID: "long", Body: strings.Repeat("ﷺ", 100_000)}
+	if p := want[Problem](r, 413, "POST", "/items/check", it); p.Field != "body" {
+		t.Errorf("%+v", p)
+	}
+	if p := want[Problem](r, 422, "POST", "/items", it); p.Field != "body" || !strings.Contains(p.Detail, "normal form") {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestShares: a publisher with much in work waits while others publish, and only then.
+func TestShares(t *testing.T) {
+	var s shares
+	enter := func(from string, bytes int) (func(), error) {
+		req := httptest.NewRequest("POST", "/items", nil)
+		req.RemoteAddr = from
+		return s.enter(echo.New().NewContext(req, httptest.NewRecorder()), bytes)
+	}
+	for _, c := range []struct {
+		why, from string
+		bytes     int
+		admitted  bool
+	}{
+		{"the first", "10.0.0.1:1", 600 << 10, true},
+		{"alone", "10.0.0.1:2", 600 << 10, true},
+		{"another one", "10.0.0.2:1", 600 << 10, true},
+		{"beyond its share", "10.0.0.1:3", 100, false},
+		{"beyond its share", "10.0.0.2:2", 600 << 10, false},
+		{"within its share", "10.0.0.2:3", 100 << 10, true},
+	} {
+		if _, err := enter(c.from, c.bytes); (err == nil) != c.admitted {
+			t.Errorf("%s: %v", c.why, err)
+		} else if err != nil && (problemOf(err).Status != 429 || problemOf(err).retryAfter == "") {
+			t.Errorf("%+v", problemOf(err))
+		}
+	}
+	leave, err := enter("10.0.0.3:1", 2<<20)
+	if err != nil {
+		t.Error("one large article:", err)
+	}
+	if leave(); len(s.held) != 2 {
+		t.Errorf("%v", s.held)
+	}
+}
+
+// TestEndOfService: requests on the bus that still wait for a place are refused when the service ends, which waits
+// for those in work alone.
+func TestEndOfService(t *testing.T) {
+	t.Parallel()
+	r := newService(t, testConfig{})
+	s, err := New(r.config(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, end := make(chan bool, 2*busConcurrency), make(chan bool)
+	s.endpoints = []endpoint{{"slow", "slow", func(context.Context, []byte, nats.Header) []byte {
+		began <- true
+		<-end
+		return nil
+	}}}
+	stop, err := s.serveBus(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies, err := r.Conn.SubscribeSync(r.Conn.NewInbox())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range busConcurrency + 5 {
+		if err := r.Conn.PublishRequest("slow", replies.Subject, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range busConcurrency {
+		<-began
+	}
+	stopped := make(chan error)
+	go func() { stopped <- stop() }()
+	for range 5 {
+		if m, err := replies.NextMsg(patience); err != nil || m.Header.Get("Nats-Service-Error-Code") != "503" {
+			t.Errorf("%v %v", m, err)
+		}
+	}
+	close(end)
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClientLeft: a check whose client has left is not worked on.
+func TestClientLeft(t *testing.T) {
+	t.Parallel()
+	r := newService(t, testConfig{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e, err := r.Ingest.Check(ctx, &ingest.Item{Body: article(1)}); err != context.Canceled || e.Verdict != index.Verdict(0) {
+		t.Errorf("%v %v", e, err)
+	}
+}
