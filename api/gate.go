@@ -64,7 +64,7 @@ func (s *shares) enter(c echo.Context, bytes int) (leave func(), err error) {
 	}
 	if s.held[who] > 0 && s.held[who]+bytes > shareBytes && time.Since(s.shared) < shareTime {
 		p := NewProblem(http.StatusTooManyRequests, "",
-			"others publish too, and more than 1 MiB of your articles are in work: send the next when there are answers")
+			"others publish too, and 1 MiB of your articles is in work: send the next when there are answers")
 		p.retryAfter = "1"
 		return nil, p
 	}

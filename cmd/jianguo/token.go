@@ -27,7 +27,7 @@ type tokenAddCmd struct {
 	Name string `arg:"" help:"Whose token it is: one word, which logs and the log of decisions show."`
 	Role string `arg:"" help:"What it may do: ${enum}." enum:"${roles}"`
 
-	Source []string `help:"Sources it publishes for, with * and ?. On the bus: items.publish.SOURCE." placeholder:"NAME"`
+	Source []string `help:"Sources it publishes for, with * and ?; on the bus items.publish.SOURCE." placeholder:"S"`
 }
 
 // Run prints the token, which is stored nowhere.
