@@ -36,7 +36,9 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newService(t, testConfig{
-		bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", known.BusUser },
+		bus: func(c *bus.Config) {
+			c.Listen, c.Authenticate, c.Gates = "127.0.0.1:0", known.BusUser, bus.GatedStreams()
+		},
 		api: func(c *Config) { c.Tokens = known },
 	})
 	post := func(status int, secret, id, source string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"jianguo/api/tokens"
@@ -11,7 +12,7 @@ import (
 // tokenCmd edits a file of tokens. A running service reads it again at SIGHUP.
 type tokenCmd struct {
 	Add    tokenAddCmd    `cmd:"" help:"Make a token, and add its hash to the file."`
-	List   tokenListCmd   `cmd:"" help:"List names, roles and ids."`
+	List   tokenListCmd   `cmd:"" help:"List names, roles, ids and sources."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Remove tokens from the file."`
 }
 
@@ -50,9 +51,10 @@ func (c *tokenListCmd) Run(co *streams) error {
 		return err
 	}
 	w := tabwriter.NewWriter(co.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "name\trole\tid")
+	fmt.Fprintln(w, "name\trole\tid\tsources")
 	for _, t := range set.List() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(t.ID, "none: the file holds the token itself"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(t.ID, "none: the file holds the token itself"),
+			strings.Join(t.Sources, " "))
 	}
 	return w.Flush()
 }
