@@ -33,7 +33,11 @@ var ErrClosed = errors.New("index is closed")
 // Config configures an Index. Dir is required.
 type Config struct {
 	Dir    string  // the data directory; created if missing
-	Policy *Policy // nil: DefaultPolicy
+	Policy *Policy // recorded in the directory; nil: the recorded one, of a new directory DefaultPolicy
+	// Recorded is for a policy that a new directory gets, while any other one keeps the recorded one.
+	Recorded bool
+	// Offline writes nothing: for commands that read, while no service runs. Add must not be called.
+	Offline bool
 	// Recipe returns the hash of the recipe that makes fingerprints (segment's
 	// Recipe). Open calls it after it has loaded the index, so that both can load
 	// in parallel. nil: the empty recipe.
@@ -195,6 +199,7 @@ func (x *catalogue) stamp(ctx context.Context, recipe string) (number int64, err
 		for _, l := range x.levels {
 			l.stamp = store("policy", l.policy.Hash(), l.policy.Detail())
 		}
+		x.record(ctx)
 	})
 	return number, err
 }

@@ -33,11 +33,10 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("index: no data directory given")
 	}
-	if cfg.Policy == nil {
-		cfg.Policy = new(DefaultPolicy())
-	}
-	if err := cfg.Policy.Validate(); err != nil {
-		return nil, err
+	if cfg.Policy != nil {
+		if err := cfg.Policy.Validate(); err != nil {
+			return nil, err
+		}
 	}
 	cfg.Language, cfg.SnapshotEvery = cmp.Or(cfg.Language, Chinese), cmp.Or(cfg.SnapshotEvery, defaultSnapshotEvery)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
@@ -52,16 +51,10 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	}
 	x := &Index{catalogue: &catalogue{
 		cfg:      cfg,
-		policy:   *cfg.Policy,
 		log:      cfg.Logger,
 		snapshot: resident.NewSnapshot(cfg.Dir, cfg.Logger),
 		metrics:  newMetrics(),
-		levels:   map[string]*level{"": {policy: *cfg.Policy}},
 	}}
-	for _, s := range verdict.Strictnesses {
-		x.levels[s] = &level{policy: cfg.Policy.At(s)}
-	}
-	x.setTables(resident.NewTables())
 	x.ending, x.end = context.WithCancel(context.Background())
 	saves, sweeps := snapshots{x.catalogue}, sweeper{x.catalogue}
 	x.committed = func(ctx context.Context) {
@@ -86,6 +79,15 @@ func (x *Index) open(ctx context.Context) {
 		(*pool).SetMaxOpenConns(8)
 		(*pool).SetMaxIdleConns(8) // a new connection has an empty cache
 	}
+	x.policy = *cmp.Or(x.cfg.Policy, new(DefaultPolicy()))
+	if was := must.Get(Recorded(ctx, x.reader)); was != nil && (x.cfg.Policy == nil || x.cfg.Recorded) {
+		x.policy = was.Now()
+	}
+	x.levels = map[string]*level{"": {policy: x.policy}}
+	for _, s := range verdict.Strictnesses {
+		x.levels[s] = &level{policy: x.policy.At(s)}
+	}
+	x.setTables(resident.NewTables())
 	loads := loader{x.catalogue}
 	must.Dof(must.Catch(func() { loads.load(ctx) }), "load %s", path)
 	f := *x.forms.Load()
@@ -97,7 +99,9 @@ func (x *Index) open(ctx context.Context) {
 	x.w = must.Get(x.writer.Conn(ctx))
 	x.judging.Reader = match.Reader{DB: x.w, Compared: f.overlay.Compared()}
 	f.readers.Reader = match.Reader{DB: x.judges, Compared: f.overlay.Compared()}
-	f.stamp = must.Get(x.stamp(ctx, f.recipe))
+	if !x.cfg.Offline {
+		f.stamp = must.Get(x.stamp(ctx, f.recipe))
+	}
 	x.forms.Store(&f)
 	x.matcher.CompareBy(f.overlay.Compared())
 	loads.warnOfRecipe(ctx)
@@ -109,7 +113,7 @@ func (x *Index) open(ctx context.Context) {
 func (x *Index) Close() error {
 	var errs []error
 	x.write.Lock()
-	opened := x.w != nil && !x.closed
+	opened := x.w != nil && !x.closed && !x.cfg.Offline
 	x.closed = true
 	x.write.Unlock()
 	x.end()

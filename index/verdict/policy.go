@@ -3,6 +3,9 @@ package verdict
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -101,6 +104,37 @@ func (p Policy) At(strictness string) Policy {
 		p.Strictness, p.Limits = strictness, p.Limits.At(news)
 	}
 	return p
+}
+
+// Now returns what was chosen of a policy, maybe of another version, with the thresholds of this program.
+func (p Policy) Now() Policy {
+	now := DefaultPolicy()
+	now.Rules, now.Distance, now.Suspects, now.Window, now.Cap = p.Rules, p.Distance, p.Suspects, p.Window, p.Cap
+	now.Strictness, now.Limits = p.Strictness, now.Limits.At(p.Limits.News)
+	return now.At(p.Strictness)
+}
+
+// Changes lists how a policy differs from another one: "limits.news 80 → 30, strictness rewrites → copies".
+func (p Policy) Changes(from Policy) string {
+	var list []string
+	is, was := p.flat(), from.flat()
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if is[name] != was[name] {
+			list = append(list, fmt.Sprintf("%s %v → %v", name, was[name], is[name]))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// flat returns the values of a policy by their names.
+func (p Policy) flat() map[string]any {
+	var all map[string]any
+	_ = json.Unmarshal([]byte(p.Detail()), &all) // as it was encoded
+	for name, value := range all["limits"].(map[string]any) {
+		all["limits."+name] = value
+	}
+	delete(all, "limits")
+	return all
 }
 
 // Validate names the first field that is out of bounds.
