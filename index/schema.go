@@ -20,8 +20,12 @@ const format = 1
 // format.
 func openWriter(ctx context.Context, path, synchronous string) (*sql.DB, error) {
 	if have, ok := sqlite.Format(path); ok && have != format {
-		return nil, fmt.Errorf("%s has format %d, and this jianguo reads and writes format %d only: "+
-			"start the jianguo that wrote it, or start with an empty data directory", path, have, format)
+		return nil, fmt.Errorf("%s has format %d, and this jianguo reads and writes format %d only: start the jianguo "+
+			"that wrote it, or start with an empty data directory; if no other one wrote it, the file is damaged", path,
+			have, format)
+	}
+	if err := sqlite.CheckHeader(path); err != nil {
+		return nil, err
 	}
 	if err := sqlite.Create(ctx, path, pageSize, format); err != nil {
 		return nil, err

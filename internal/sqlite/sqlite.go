@@ -48,19 +48,44 @@ func Create(ctx context.Context, path string, pageSize, format int) error {
 	return wrap.Err(err, "create %s", path)
 }
 
+// CheckHeader returns an error if bytes of a file's header that this program never changes are others: SQLite does not
+// notice all of these. (https://sqlite.org/fileformat2.html#the_database_header)
+func CheckHeader(path string) error {
+	b, err := header(path)
+	if err != nil {
+		return nil // none, or not of SQLite, which says so
+	}
+	same := func(at int, want ...byte) bool { return bytes.Equal(b[at:at+len(want)], want) }
+	wal := same(18, 2, 2) || same(18, 1, 1)                 // or a copy that is not opened yet
+	schema := same(44, 0, 0, 0, 4) || same(44, 0, 0, 0, 0)  // or the first table is still in the log
+	encoding := same(52, 0, 0, 0, 0, 0, 0, 0) && b[59] <= 1 // likewise
+	if wal && schema && encoding && same(20, 0, 64, 32, 32) && same(64, make([]byte, 28)...) {
+		return nil
+	}
+	return fmt.Errorf("%s: its header %w", path, ErrSum)
+}
+
 // Format reads the format that Create wrote, from the header of the file: opening a database may write to it. It
 // returns false for a file that is missing, or is none of SQLite.
 func Format(path string) (format uint32, ok bool) {
-	f, err := os.Open(path)
+	b, err := header(path)
 	if err != nil {
 		return 0, false
 	}
-	defer f.Close()
-	header := make([]byte, 100)
-	if _, err := io.ReadFull(f, header); err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) {
-		return 0, false
+	return binary.BigEndian.Uint32(b[60:]), true
+}
+
+func header(path string) (b []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	return binary.BigEndian.Uint32(header[60:]), true
+	defer f.Close()
+	b = make([]byte, 100)
+	if _, err = io.ReadFull(f, b); err == nil && !bytes.HasPrefix(b, []byte("SQLite format 3\x00")) {
+		err = errors.New("not of SQLite")
+	}
+	return b, err
 }
 
 // Open opens a pool on a file, in WAL mode. Synchronous is SQLite's pragma of
