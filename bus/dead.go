@@ -155,6 +155,9 @@ func (d *DeadLetters) List(ctx context.Context, after uint64, limit int) ([]Dead
 // jetstream.ErrMsgNotFound.
 func (d *DeadLetters) Get(ctx context.Context, number uint64) (*DeadLetter, error) {
 	m, err := d.stream.GetMsg(ctx, number)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, fmt.Errorf("there is no dead letter %d: %w", number, jetstream.ErrMsgNotFound)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("dead letter %d: %w", number, err)
 	}
@@ -189,7 +192,13 @@ func (d *DeadLetters) Replay(ctx context.Context, number uint64) error {
 	return d.Drop(ctx, number)
 }
 
-// Drop removes a letter.
+// Drop removes a letter; the error of a missing one wraps jetstream.ErrMsgNotFound.
 func (d *DeadLetters) Drop(ctx context.Context, number uint64) error {
-	return wrap.Err(d.stream.DeleteMsg(ctx, number), "dead letter %d", number)
+	err := d.stream.DeleteMsg(ctx, number)
+	if err != nil {
+		if _, missing := d.Get(ctx, number); missing != nil {
+			return missing // JetStream calls that an error of its own (500)
+		}
+	}
+	return wrap.Err(err, "dead letter %d", number)
 }
