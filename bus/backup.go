@@ -11,6 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/disk"
 )
 
 // The last backup that was uploaded lies in an object store of the bus, as a tar file in zstd.
@@ -52,9 +54,16 @@ func pack(w io.Writer, dir string) error {
 	return errors.Join(t.AddFS(os.DirFS(dir)), t.Close(), z.Close())
 }
 
-// unpack writes the files of a tar file into a directory that is there.
-func unpack(r io.Reader, dir string) error {
-	z, err := zstd.NewReader(r)
+// unpackStep is after how many bytes unpack looks at the free space, and maxWindow is the memory of its decoder.
+const (
+	unpackStep = 16 << 20
+	maxWindow  = 16 << 20
+)
+
+// unpack writes the files of a tar file into a directory that is there, as long as a reserve stays free on its disk: a
+// client of the bus may have put anything there.
+func unpack(r io.Reader, dir string, reserve uint64) error {
+	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return err
 	}
@@ -86,15 +95,22 @@ func unpack(r io.Reader, dir string) error {
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(f, t)
+		for err == nil {
+			if err = (disk.Disk{Dir: dir, Reserve: reserve}).HasSpace(); err == nil {
+				_, err = io.CopyN(f, t, unpackStep)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
 }
 
-// Download unpacks the backup that a bus holds.
-func Download(ctx context.Context, conn *nats.Conn, prefix, dir string) (*jetstream.ObjectInfo, error) {
+// Download unpacks the backup that a bus holds, as long as a reserve of bytes stays free.
+func Download(ctx context.Context, conn *nats.Conn, prefix, dir string, reserve uint64) (*jetstream.ObjectInfo, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil, err
@@ -111,5 +127,5 @@ func Download(ctx context.Context, conn *nats.Conn, prefix, dir string) (*jetstr
 		return nil, fmt.Errorf("object store %s: %w", prefix+bucket, err)
 	}
 	info, err := object.Info()
-	return info, errors.Join(err, unpack(object, dir), object.Close())
+	return info, errors.Join(err, unpack(object, dir, reserve), object.Close())
 }

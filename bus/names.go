@@ -8,6 +8,7 @@ const (
 	SubjectCheck     = "items.check"    // request-reply: the verdict an item would get
 	SubjectApplied   = "items.applied"  // request-reply: the sequence in ITEMS of the last message applied
 	SubjectClaims    = "console.claims" // which row of the queue an editor looks at, between services
+	SubjectJudging   = "items.judging"  // request-reply: how a service judges
 	SubjectReindex   = "index.reindex"  // request-reply: the running service reindexes, and answers at the end
 	SubjectDead      = "items.dead"
 	SubjectVerdicts  = "verdicts."        // + the verdict's name

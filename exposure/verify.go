@@ -24,7 +24,7 @@ func VerifyFile(ctx context.Context, path string) (state.Report, error) {
 }
 
 func (v *verifier) verify(path string) error {
-	db, err := sql.Open("sqlite3", FileDSN(path, "mode=ro&_query_only=on&_busy_timeout=10000"))
+	db, err := sql.Open("sqlite3", FileDSN(path, "mode=rw&_query_only=on&_busy_timeout=10000"))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 
 type backupCmd struct {
 	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
-	To       string `arg:"" optional:"" help:"The directory to create; to restore it, run a service on it."`
+	To       string `arg:"" optional:"" help:"The directory to create, for jianguo restore --from."`
 	Upload   bool   `help:"Put the copy into the object store of the external bus, for jianguo restore."`
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
 	busAccess
@@ -65,6 +65,13 @@ func (c *backupCmd) Run(co *streams) error {
 // make fills a directory that has another name than To, and is marked as unfinished, and verifies it. To is
 // then its name.
 func (c *backupCmd) make(co *streams, fill func() error) error {
+	owner, err := datadir.OwnerOf(c.To) // of what is replaced
+	if err != nil && c.Data != "" {
+		owner, err = datadir.OwnerOf(c.Data)
+	}
+	if err != nil {
+		owner = datadir.Owner{} // a new directory: root's, if root makes it
+	}
 	aside := filepath.Clean(c.To) + unfinished
 	if m, err := datadir.ReadManifest(aside); err == nil && m != nil && m.Unfinished {
 		if err := os.RemoveAll(aside); err != nil {
@@ -75,7 +82,7 @@ func (c *backupCmd) make(co *streams, fill func() error) error {
 		return err
 	}
 	c.To = aside
-	err := datadir.Manifest{Unfinished: true}.Write(aside)
+	err = datadir.Manifest{Unfinished: true}.Write(aside)
 	if err == nil {
 		err = fill()
 	}
@@ -87,7 +94,7 @@ func (c *backupCmd) make(co *streams, fill func() error) error {
 			return errors.Join(err, fmt.Errorf("the copy is in %s; --no-verify makes a backup all the same", aside))
 		}
 	}
-	return errors.Join(syncFS(aside), datadir.Record(aside))
+	return errors.Join(datadir.Record(aside), owner.Give(aside), syncFS(aside))
 }
 
 // name gives the directory that make has filled its name.
@@ -129,15 +136,15 @@ func (c *backupCmd) verify(co *streams) error {
 	if err == nil {
 		err = errors.Join((&verifyCmd{Data: c.To}).verify(co), lock.Close())
 	}
-	if err != nil {
-		return err
-	}
-	return os.Remove(filepath.Join(c.To, datadir.LockName))
+	return err
 }
 
 // isDataDir returns an error if a directory has never been a data directory.
 func isDataDir(dir string) error {
-	_, err := os.Stat(filepath.Join(dir, index.FileName))
+	f, err := os.Open(filepath.Join(dir, index.FileName))
+	if err == nil {
+		err = f.Close()
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if m, _ := datadir.ReadManifest(dir); m != nil {
 			return nil // its check says what is missing

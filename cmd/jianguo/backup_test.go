@@ -72,7 +72,13 @@ func TestBackup(t *testing.T) {
 	cold := filepath.Join(dir, "cold")
 	backup(cold)
 
-	for name, restored := range map[string]string{"live": live, "cold": cold} {
+	fails(t, exe, "cold exists: --replace gives it another name", "restore", "--from", live, cold)
+	fails(t, exe, "MANIFEST: no such file", "restore", "--from", t.TempDir(), filepath.Join(dir, "none"))
+	again := filepath.Join(dir, "again") // what backup makes, restore takes
+	if out, err := exec.Command(exe, "restore", "--from", cold, again).CombinedOutput(); err != nil || !bytes.Contains(out, []byte(again+" is the backup of ")) {
+		t.Fatalf("%s %v", out, err)
+	}
+	for name, restored := range map[string]string{"live": live, "cold": cold, "restored": again} {
 		s = serve(t, exe, restored, "--nats-listen", "127.0.0.1:0")
 		s.ready()
 		for n := range before {

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
+	"jianguo/internal/testbed"
 )
 
 // relay is an address that stays the same while what is behind it moves, stops, or is cut off.
@@ -290,6 +291,30 @@ func TestBrokerRefuses(t *testing.T) {
 		if out, err := command("JIANGUO_TOKEN=the-right-token"); err != nil {
 			t.Errorf("%s: %v %s", args, err, out)
 		}
+	}
+	s.stop()
+}
+
+// TestIngestSaysWhatItWaitsFor: without a service on the bus, an ingest says what is missing, and ends when one runs.
+func TestIngestSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+	s.ready() // the bus has its streams
+	s.stop()
+	name := filepath.Join(t.TempDir(), "items")
+	if err := os.WriteFile(name, article(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd, out := exec.Command(s.binary, "ingest", "--nats", b.url(), name), new(lockedBuffer)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := testbed.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("it says so", func() bool { return strings.Contains(out.String(), "is a service running on this bus?") })
+	s.start()
+	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "1 unique") {
+		t.Errorf("%v %s", err, out)
 	}
 	s.stop()
 }

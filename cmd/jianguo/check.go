@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
 )
@@ -17,11 +16,7 @@ type checkCmd struct {
 	To   reachFlags `embed:""`
 	JSON bool       `help:"Print the verdict event as JSON."`
 	File string     `arg:"" optional:"" help:"An item as JSON, or plain text; - is standard input." default:"-"`
-	judging
 }
-
-// answerWait is how long a service that starts may take to answer.
-const answerWait = 10 * time.Second
 
 // Run prints the verdict that an article would get.
 func (c *checkCmd) Run(co *streams) error {
@@ -45,31 +40,19 @@ func (c *checkCmd) Run(co *streams) error {
 }
 
 // ask asks a service.
-func (c *checkCmd) ask(co *streams, it *ingest.Item) (_ *index.Event, err error) {
-	if err := c.To.choose(); err != nil {
-		return nil, err
-	}
-	if c.To.Data != "" {
-		if _, err := os.Stat(c.To.Data); err != nil {
-			return nil, fmt.Errorf("data directory: %w", err)
-		}
-	}
-	conn, done, err := connect(co, &c.To, c.apply)
+func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
+	conn, err := c.To.reach(co)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer conn.Close()
 	payload, err := json.Marshal(it)
 	if err != nil {
 		return nil, err
 	}
-	var reply *nats.Msg
-	// Nobody answers yet while a service starts.
-	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		reply, err = conn.RequestWithContext(co.ctx, "items.check", payload)
-		if !errors.Is(err, nats.ErrNoResponders) || time.Since(begun) > answerWait {
-			break
-		}
+	reply, err := conn.RequestWithContext(co.ctx, bus.SubjectCheck, payload)
+	if errors.Is(err, nats.ErrNoResponders) {
+		err = fmt.Errorf("no service is ready on this bus: %w", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)

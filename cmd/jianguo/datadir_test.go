@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -62,7 +63,12 @@ func TestMissingFiles(t *testing.T) {
 				if err := damage(filepath.Join(dir, name)); err != nil {
 					t.Fatal(err)
 				}
-				want := name + ", which belongs to it, is " + state
+				want := name + ", which belongs to it, is " + state + ": put a backup of the directory in its place"
+				if name == datadir.Exposures { // nothing goes on without the catalogue
+					want += "; jianguo repair --without exposure.db goes on with no user's history"
+				} else {
+					want += "\n"
+				}
 				fails(t, s.binary, want, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 				if manifest || name != datadir.Catalogue || state != "missing" { // else it looks like no data directory
 					fails(t, s.binary, want, "verify", "--data", dir)
@@ -219,6 +225,40 @@ func TestFileRemoved(t *testing.T) {
 			}
 			s.stop()
 		})
+	}
+}
+
+// TestStartSaysWhatIsWrong: a start says what would be noticed late or never.
+func TestStartSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.ask("/items", string(article(1)), nil)
+	s.stop()
+	if err := os.RemoveAll(filepath.Join(s.data, "bus")); err != nil {
+		t.Fatal(err)
+	}
+	s.args = append(s.args, "--disk-reserve", "1000000000")
+	s.start()
+	s.stop()
+	for _, want := range []string{"the streams are not there: dead letters, and what waited for a verdict, are gone", "writes are refused until there is room"} {
+		if !strings.Contains(s.log.String(), want) {
+			t.Errorf("it does not say %q: %s", want, s.log)
+		}
+	}
+	path := filepath.Join(s.data, datadir.Catalogue)
+	was, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[int]string{ // of https://sqlite.org/fileformat2.html#the_database_header
+		3: "is damaged", 16: "is damaged", 18: "is damaged", 20: "is damaged", 47: "is damaged", 55: "is damaged", 58: "is damaged", 67: "is damaged",
+		62: "if no other one wrote it, the file is damaged", 90: "is damaged"} {
+		b := bytes.Clone(was)
+		b[at] ^= 1
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fails(t, s.binary, want, "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	}
 }
 

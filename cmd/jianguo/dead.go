@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -30,22 +31,23 @@ type deadShowCmd struct {
 	Number uint64 `arg:"" help:"The letter's number, from list."`
 }
 
-type deadReplayCmd struct {
+// deadChoice are the letters that a command is about.
+type deadChoice struct {
 	Numbers []uint64 `arg:"" optional:"" help:"The letters' numbers, from list."`
-	All     bool     `help:"Replay all of them."`
+	All     bool     `help:"All of them."`
 }
 
-type deadDropCmd struct {
-	Numbers []uint64 `arg:"" help:"The letters' numbers, from list."`
-}
+type deadReplayCmd struct{ deadChoice }
+
+type deadDropCmd struct{ deadChoice }
 
 // with calls f with the dead letters of a service. It does nothing if there are none.
-func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) (err error) {
-	conn, done, err := connect(co, &c.To, nil)
+func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
+	conn, err := c.To.reach(co)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer conn.Close()
 	d, err := bus.OpenDead(co.ctx, conn, c.To.StreamPrefix)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
@@ -91,12 +93,23 @@ func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
 
 // Run publishes dead letters again.
 func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
+	return c.each(co, parent, (*bus.DeadLetters).Replay, "replayed")
+}
+
+// Run removes dead letters.
+func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
+	return c.each(co, parent, (*bus.DeadLetters).Drop, "dropped")
+}
+
+// each calls f with the number of each letter, and prints how many were done.
+func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters, context.Context, uint64) error,
+	done string) error {
 	if !c.All && len(c.Numbers) == 0 {
 		return errors.New("which? give numbers from `jianguo dead list`, or --all")
 	}
 	return parent.with(co, func(d *bus.DeadLetters) error {
 		if c.All {
-			letters, err := d.List(co.ctx, 0, 1<<30)
+			letters, err := d.List(co.ctx, 0, math.MaxInt)
 			if err != nil {
 				return err
 			}
@@ -104,24 +117,13 @@ func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
 				c.Numbers = append(c.Numbers, l.Number)
 			}
 		}
-		return each(co.ctx, c.Numbers, d.Replay, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" replayed") })
-	})
-}
-
-// Run removes dead letters.
-func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
-	return parent.with(co, func(d *bus.DeadLetters) error {
-		return each(co.ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" dropped") })
-	})
-}
-
-func each(ctx context.Context, numbers []uint64, f func(context.Context, uint64) error, done func(int)) error {
-	for i, n := range numbers {
-		if err := f(ctx, n); err != nil {
-			done(i)
-			return err
+		for i, n := range c.Numbers {
+			if err := f(d, co.ctx, n); err != nil {
+				fmt.Fprintln(co.out, plural(i, "letter"), done)
+				return err
+			}
 		}
-	}
-	done(len(numbers))
-	return nil
+		_, err := fmt.Fprintln(co.out, plural(len(c.Numbers), "letter"), done)
+		return err
+	})
 }

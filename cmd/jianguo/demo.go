@@ -58,11 +58,11 @@ func (c *demoCmd) Run(co *streams) (err error) {
 		return err
 	}
 	defer func() { err = s.stopAfter(err) }()
-	conn, done, err := connect(co, &reachFlags{Data: dir}, nil)
+	conn, err := (&reachFlags{Data: dir}).reach(co)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer conn.Close()
 
 	corpus := filepath.Join(dir, "sample.jsonl")
 	lines, err := fs.ReadFile(data.FS, "sample/corpus.jsonl")

@@ -20,9 +20,8 @@ type explainCmd struct {
 	JSON     bool   `help:"Print one JSON document."`
 	Language string `help:"Language of the reason: ${enum}." enum:"zh,en" default:"zh"`
 
-	Rule       string `help:"Rules: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
-	Distance   int    `help:"Largest Hamming distance of a certain proposal." range:"0..3" default:"3"`
-	Strictness string `help:"What is rejected as a copy: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
+	// Without it that of the policy that --data records.
+	Strictness string `help:"Rejected: ${strictness}." enum:",${levels}" default:""`
 	segmentFlags
 }
 
@@ -31,7 +30,8 @@ func (c *explainCmd) Run(co *streams) error {
 	if c.A == "-" && c.B == "-" {
 		return errors.New("standard input can be one of the two, not both")
 	}
-	earlier, later, err := c.items(co)
+	policy := index.DefaultPolicy()
+	earlier, later, err := c.items(co, &policy)
 	if err != nil {
 		return err
 	}
@@ -39,9 +39,7 @@ func (c *explainCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	policy := index.DefaultPolicy().At(c.Strictness)
-	policy.Rules, policy.Distance = c.Rule, c.Distance
-	x := ingest.Explain(s, policy, c.Language, later, earlier, c.Terms)
+	x := ingest.Explain(s, policy.At(c.Strictness), c.Language, later, earlier, c.Terms)
 	if c.JSON {
 		out := json.NewEncoder(co.out)
 		out.SetIndent("", " ")
@@ -51,30 +49,28 @@ func (c *explainCmd) Run(co *streams) error {
 	return nil
 }
 
-// items reads both items, the earlier one first.
-func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error) {
+// items reads both items, the earlier one first, and the policy of the directory.
+func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *ingest.Item, err error) {
 	if c.Data == "" {
 		if earlier, err = readItem(co, c.A); err == nil {
 			later, err = readItem(co, c.B)
 		}
 		return earlier, later, err
 	}
-	if _, err := os.Stat(c.Data); err != nil {
-		return nil, nil, fmt.Errorf("data directory: %w", err)
+	if err := isDataDir(c.Data); err != nil {
+		return nil, nil, err
 	}
 	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "explain"})
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	s, err := c.segmenter()
+	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
+		Progress: co.progress.stages("explain: loading")})
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := openIndex(co, c.Data, s, index.Config{Relaxed: true, Progress: co.progress.stages("explain: loading")})
-	if err != nil {
-		return nil, nil, err
-	}
+	*policy = x.Policy()
 	earlier, first, err := lookUp(co, x, c.A)
 	later, second, err2 := lookUp(co, x, c.B)
 	if err := errors.Join(err, err2, x.Close()); err != nil {

@@ -113,6 +113,8 @@ type serveFlags struct {
 	policyFlags   `group:"detection"`
 	segmentFlags  `group:"detection"`
 	tuningFlags   `group:"tuning"`
+
+	recorded bool // judge by the policy that the directory records
 }
 
 // everydayFlags are those of a first day, with the directory, and with strictness and suspects of policyFlags.
@@ -160,9 +162,10 @@ type tuningFlags struct {
 type externalBus struct {
 	NATS string `name:"nats" help:"Use this bus; servers of a cluster with commas between." placeholder:"URL"`
 	busTrust
-	StreamPrefix  string `help:"${stream_prefix}" placeholder:"PREFIX"`
-	Replicas      int    `help:"Servers that hold each message; 0: 3 of a cluster, or 1." range:"0..5" default:"0"`
-	CreateStreams bool   `help:"Change streams that could lose messages; without it such a stream ends the start."`
+	StreamPrefix   string `help:"${stream_prefix}" placeholder:"PREFIX"`
+	Replicas       int    `help:"Servers that hold each message; 0: 3 of a cluster, or 1." range:"0..5" default:"0"`
+	JudgeOtherwise bool   `help:"Start beside a service that judges otherwise: one ends where verdicts differ."`
+	CreateStreams  bool   `help:"Change streams that could lose messages; without it such a stream ends the start."`
 }
 
 // legacyFlags name the store that the platform had before.
@@ -198,9 +201,9 @@ var flagTexts = kong.Vars{
 var busWait = time.Minute
 
 func (f *externalBus) check() error {
-	if f.NATS == "" && (f.StreamPrefix != "" || f.Replicas != 0 || f.CreateStreams) {
-		return errors.New("--stream-prefix, --replicas and --create-streams are for a bus given with --nats: " +
-			"the embedded one has no other streams, and is one server")
+	if f.NATS == "" && (f.JudgeOtherwise || f.StreamPrefix != "" || f.Replicas != 0 || f.CreateStreams) {
+		return errors.New("--stream-prefix, --replicas, --create-streams and --judge-otherwise are for a bus given " +
+			"with --nats: the embedded one has no other streams and services, and is one server")
 	}
 	if strings.ContainsFunc(f.StreamPrefix, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

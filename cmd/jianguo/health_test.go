@@ -17,7 +17,7 @@ func TestHealth(t *testing.T) {
 		out, err := exec.Command(exe, append([]string{"health", "--data", data}, args...)...).CombinedOutput()
 		return string(out), err
 	}
-	if out, err := health(); err == nil || !strings.Contains(out, "no service has used the data directory") {
+	if out, err := health(); err == nil || !strings.Contains(out, "--data: ") {
 		t.Errorf("without a directory: %v %s", err, out)
 	}
 	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/datadir"
 	"jianguo/internal/jsonl"
 )
 
@@ -25,18 +27,17 @@ type ingestCmd struct {
 	JSON     bool       `help:"End with one line of JSON instead of a summary."`
 	Verdicts string     `help:"Write the verdict events, as published, to this file, one a line." placeholder:"FILE"`
 	Files    []string   `arg:"" help:"Files of one item a line, JSON, maybe gzipped; - is standard input."`
-	storing
-}
+	Create   bool       `help:"Make the directory, if it is missing."`
 
-// storing are the flags of a service that stores.
-type storing struct {
+	// Of the service that is started where none runs on the directory.
 	Durability string `help:"What an acknowledgement means: ${durability}." enum:"synced,relaxed" default:"synced"`
-	judging
+	Language   string `help:"Language of reasons, ${enum}." enum:"zh,en" default:"zh"`
+	segmentFlags
 }
 
-func (c *storing) apply(f *serveFlags) {
-	c.judging.apply(f)
-	f.Durability = c.Durability
+// apply sets the flags of a service that is started. It judges by the policy that the directory records.
+func (c *ingestCmd) apply(f *serveFlags) {
+	f.Durability, f.Language, f.segmentFlags, f.recorded = c.Durability, c.Language, c.segmentFlags, true
 }
 
 // summary is printed at the end of an ingest.
@@ -65,11 +66,20 @@ func (s *summary) count(v index.Verdict) {
 
 // Run publishes files and waits for all verdicts.
 func (c *ingestCmd) Run(co *streams) (err error) {
-	conn, closeAll, err := connect(co, &c.To, c.apply)
+	conn, err := c.To.reach(co)
+	if errors.Is(err, datadir.ErrIdle) || c.Create && errors.Is(err, fs.ErrNotExist) {
+		var own *ownService
+		if own, err = startService(co, c.To.Data, []string{"--listen=127.0.0.1:0", "--nats-listen=127.0.0.1:0"},
+			c.apply); err != nil {
+			return err
+		}
+		defer func() { err = own.stopAfter(err) }()
+		conn, err = c.To.reach(co)
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeAll()) }()
+	defer conn.Close()
 	s, err := publishFiles(co, conn, c.Files, c.To.StreamPrefix, c.Verdicts, nil)
 	if err != nil {
 		return err
@@ -86,6 +96,12 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 	return err
 }
 
+// silence is after what time without a verdict an ingest says noVerdict.
+const (
+	silence   = 5 * time.Second
+	noVerdict = "jianguo: no verdict yet: is a service running on this bus? Items wait there for one"
+)
+
 // publishFiles publishes every line of the files and waits for the outcomes. each,
 // which may be nil, is called with every outcome.
 func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts string,
@@ -93,6 +109,8 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 	s := new(summary)
 	bar := co.progress.bar(-1, "publishing")
 	var highest uint64
+	late := time.AfterFunc(silence, func() { fmt.Fprintln(co.err, noVerdict) })
+	defer late.Stop()
 	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
 		jetstream.WithPublishAsyncTimeout(ingest.StoreWait))
 	if err != nil {
@@ -100,6 +118,7 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 	}
 	p, err := ingest.NewFeed(js, func(line int, o *ingest.Outcome, err error) {
 		s.Items++
+		late.Stop()
 		_ = bar.Add(1)
 		switch {
 		case err == nil && o.Error != "":

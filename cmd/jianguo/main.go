@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -20,7 +21,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"jianguo/bus"
+	"jianguo/internal/datadir"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 func main() {
@@ -110,6 +113,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintln(errOut, "jianguo:", err)
 		return 2
 	}
+	dir, err := c.directory(command)
+	if err != nil {
+		fmt.Fprintln(errOut, "jianguo:", err)
+		return 1
+	}
 	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progressTo(errOut),
 		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
 	warnOfVariables(co.log, variables(command.Model.Node), os.Environ())
@@ -123,11 +131,35 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err.Error() != "" { // errPrinted, maybe joined
 		fmt.Fprintln(errOut, "jianguo:", err)
 	}
+	owner, unknown := datadir.OwnerOf(dir)
+	if errors.Is(err, fs.ErrPermission) && unknown == nil && owner.UID != os.Geteuid() {
+		fmt.Fprintf(errOut, "jianguo: %s belongs to user %v: run this as that user, or as root\n", dir, owner)
+	}
 	if sqlite.Damaged(err) {
 		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place "+
 			"(docs/OPERATIONS.md, When something is wrong)")
 	}
 	return 1
+}
+
+// directory returns the data directory that a command line names. It is an error if there is none, unless the command
+// makes one.
+func (c *cli) directory(command *kong.Context) (dir string, err error) {
+	makes := map[string]bool{"serve": true, "demo": true, "ingest": c.Ingest.Create}[command.Selected().Name]
+	elsewhere := false
+	for _, f := range command.Flags() {
+		switch f.Name {
+		case "data":
+			dir = f.Target.String()
+		case "nats", "exposure-store":
+			elsewhere = elsewhere || f.Target.String() != ""
+		}
+	}
+	if dir == "" || makes || elsewhere && dir == os.Getenv("JIANGUO_DATA") {
+		return dir, nil
+	}
+	_, err = os.Stat(dir)
+	return dir, wrap.Err(err, "--data")
 }
 
 // plural returns "1 item" or "2 items".

@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/nats-io/nats.go"
-
-	"jianguo/internal/datadir"
 )
 
 // ownService is a service that runs in this process, for one command.
@@ -51,44 +47,4 @@ func (s *ownService) stopAfter(err error) error {
 		err = errors.Join(err, fmt.Errorf("the service that was started: %w", end))
 	}
 	return err
-}
-
-// judging are the flags of a service that judges.
-type judging struct {
-	Language string `help:"Language of reasons, ${enum}." enum:"zh,en" default:"zh"`
-	policyFlags
-	segmentFlags
-}
-
-func (j *judging) apply(f *serveFlags) {
-	f.Language, f.policyFlags, f.segmentFlags = j.Language, j.policyFlags, j.segmentFlags
-}
-
-// connect connects to the bus of a running service. Where none runs on the data directory, one is started, with the
-// flags as set changes them; done ends it.
-func connect(co *streams, f *reachFlags, set func(*serveFlags)) (conn *nats.Conn, done func() error, err error) {
-	if err := f.choose(); err != nil {
-		return nil, nil, err
-	}
-	if f.NATS == "" && f.Data == "" {
-		return nil, nil, errors.New("where? give --data DIR, or --nats URL of a running service")
-	}
-	var own *ownService
-	if f.NATS == "" {
-		if !datadir.InUse(f.Data) {
-			own, err = startService(co, f.Data, []string{"--listen=127.0.0.1:0", "--nats-listen=127.0.0.1:0"}, set)
-			if err != nil {
-				return nil, nil, err
-			}
-		}
-		holder, err := datadir.ReadHolder(f.Data)
-		if err != nil || holder.NATS == "" {
-			return nil, nil, own.stopAfter(errors.Join(err, &datadir.InUseError{Dir: f.Data, Holder: holder}))
-		}
-		f.use(holder)
-	}
-	if conn, err = f.connect(&co.ctx, co.log); err != nil {
-		return nil, nil, own.stopAfter(err)
-	}
-	return conn, func() error { conn.Close(); return own.stopAfter(nil) }, nil
 }

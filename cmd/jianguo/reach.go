@@ -21,7 +21,7 @@ import (
 // reachFlags say how a command reaches a running service: by its bus.
 type reachFlags struct {
 	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL"`
-	Data string `help:"The directory of a running service, or one to start a service on." placeholder:"DIR"`
+	Data string `help:"The directory of a running service." placeholder:"DIR"`
 	busAccess
 }
 
@@ -60,6 +60,24 @@ func (f *reachFlags) acquire(command string) (*datadir.Lock, error) {
 		return nil, nil
 	}
 	return lock, err
+}
+
+// reach connects to the bus of a running service.
+func (f *reachFlags) reach(co *streams) (*nats.Conn, error) {
+	if err := f.choose(); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.NATS == "" && f.Data == "":
+		return nil, errors.New("where? give --data DIR, or --nats URL of a running service")
+	case f.NATS == "":
+		holder, err := datadir.Running(f.Data)
+		if err != nil {
+			return nil, err
+		}
+		f.use(holder)
+	}
+	return f.connect(&co.ctx, co.log)
 }
 
 // use takes the address of a service. Only the embedded bus of a service has a token in the lock file.

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/nats-io/nats.go"
 
@@ -28,8 +26,8 @@ type reindexCmd struct {
 // Run brings a data directory to the recipe of this program, dictionary and residue
 // list. A service that runs on the directory does it without a stop.
 func (c *reindexCmd) Run(co *streams) (err error) {
-	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
-		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
+	if err := isDataDir(c.Data); err != nil {
+		return err
 	}
 	seg, err := c.segmenter()
 	if err != nil {

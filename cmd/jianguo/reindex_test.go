@@ -239,7 +239,7 @@ func (a *archive) bulletins(n int) {
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
 		a.t.Fatal(err)
 	}
-	a.run("ingest", "--durability", "relaxed", path)
+	a.run("ingest", "--create", "--durability", "relaxed", path)
 	if err := os.RemoveAll(filepath.Join(a.dir, "bus")); err != nil {
 		a.t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 type rejudgeCmd struct {
-	Data       string        `help:"The data directory; maybe in use." required:"" placeholder:"DIR" type:"existingdir"`
+	Data       string        `help:"The data directory; maybe in use." required:"" placeholder:"DIR"`
 	Since      age           `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
 	Strictness string        `help:"Judge at this strictness." enum:",copies,rewrites,stories" default:""`
 	Policy     string        `help:"Policy to change, as JSON." placeholder:"FILE" type:"existingfile"`
@@ -94,8 +94,8 @@ func (c *rejudgeCmd) Run(co *streams) error {
 }
 
 func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) (_ *maintain.Report, err error) {
-	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+	if err := isDataDir(c.Data); err != nil {
+		return nil, err
 	}
 	co.progress.stages("rejudge:")("copying the catalogue", 0, 1)
 	if err := maintain.Copy(co.ctx, c.Data, dir); err != nil {

@@ -78,7 +78,7 @@ func TestReindexUnderService(t *testing.T) {
 	words, sample := newDictionary(t), filepath.Join("..", "..", "data", "sample", "corpus.jsonl")
 	a, fresh := newArchive(t, plainBinary(t)), newArchive(t, plainBinary(t))
 	a.flags, fresh.flags = segmentFlags{UserDict: words.path}, segmentFlags{UserDict: words.path}
-	a.run("ingest", sample)
+	a.run("ingest", "--create", sample)
 	s := serve(t, binary(t), a.dir, "--nats-listen", "127.0.0.1:0", "--user-dict", words.path)
 	s.ready()
 	words.set(sampleWords)
@@ -98,7 +98,7 @@ func TestReindexUnderService(t *testing.T) {
 		t.Errorf("the metrics know another recipe: %v", err)
 	}
 	s.stop()
-	fresh.run("ingest", sample)
+	fresh.run("ingest", "--create", sample)
 	x, other := a.open(seg), fresh.open(seg)
 	if measured := sameVerdicts(t, x, other, seg, sample); measured < 30 {
 		t.Errorf("%d copies were found by their fingerprints", measured)

@@ -8,39 +8,31 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"jianguo/bus"
 	"jianguo/internal/datadir"
 )
 
 type restoreCmd struct {
-	NATS     string `name:"nats" help:"The bus that holds the backup." required:"" placeholder:"URL"`
+	From     string `help:"A directory that jianguo backup has made." placeholder:"DIR" type:"existingdir"`
+	NATS     string `name:"nats" help:"The bus that holds the backup, where there is no --from." placeholder:"URL"`
 	To       string `arg:"" help:"The data directory to create."`
 	Replace  bool   `help:"If it exists, give it another name, which ends in the time, and keep it."`
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
 	busAccess
 }
 
-// Run makes a data directory of the backup that a bus holds.
+// Run makes a data directory of a backup.
 func (c *restoreCmd) Run(co *streams) error {
-	service := reachFlags{NATS: c.NATS, busAccess: c.busAccess}
-	conn, err := service.connect(&co.ctx, co.log)
-	if err != nil {
-		return err
+	if c.From == "" && c.NATS == "" {
+		return errors.New("from where? give --from DIR, or --nats URL of a bus")
 	}
-	defer conn.Close()
 	to := filepath.Clean(c.To)
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) && !c.Replace {
 		return errors.Join(fmt.Errorf("%s exists: --replace gives it another name", to), err)
 	}
-	b := &backupCmd{To: to, NoVerify: c.NoVerify}
-	var info *jetstream.ObjectInfo
-	if err := b.make(co, func() (err error) {
-		info, err = bus.Download(co.ctx, conn, c.StreamPrefix,
-			b.To)
-		return err
-	}); err != nil {
+	b := &backupCmd{Data: c.From, To: to, NoVerify: c.NoVerify}
+	var made time.Time
+	if err := b.make(co, func() (err error) { made, err = c.fill(co, b); return err }); err != nil {
 		return err
 	}
 	if err := setAside(co, to); err != nil {
@@ -49,8 +41,29 @@ func (c *restoreCmd) Run(co *streams) error {
 	if err := b.name(to); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(co.out, "%s is the backup of %s\n", to, info.ModTime.Local().Format(time.DateTime))
+	_, err := fmt.Fprintf(co.out, "%s is the backup of %s\n", to, made.Local().Format(time.DateTime))
 	return err
+}
+
+// fill fills the directory that is made, and returns when the backup was made.
+func (c *restoreCmd) fill(co *streams, b *backupCmd) (made time.Time, err error) {
+	if c.From != "" {
+		info, err := os.Stat(filepath.Join(c.From, datadir.ManifestName))
+		if err != nil {
+			return made, fmt.Errorf("--from is no backup: %w", err)
+		}
+		return info.ModTime(), b.copy(co)
+	}
+	conn, err := (&reachFlags{NATS: c.NATS, busAccess: c.busAccess}).connect(&co.ctx, co.log)
+	if err != nil {
+		return made, err
+	}
+	defer conn.Close()
+	info, err := bus.Download(co.ctx, conn, c.StreamPrefix, b.To, 256<<20)
+	if err == nil {
+		made = info.ModTime
+	}
+	return made, err
 }
 
 // setAside gives a directory that no process holds another name.

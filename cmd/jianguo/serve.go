@@ -138,8 +138,8 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 		return s.segmenter.Recipe(), nil
 	}
 	screen := co.progress.stages("loading")
-	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recipe: recipe, Normal: s.normal,
-		Original: s.original,
+	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recorded: f.recorded,
+		Recipe: recipe, Normal: s.normal, Original: s.original,
 		Language: f.Language,
 		Relaxed:  f.Durability == "relaxed", SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log,
 		Progress: func(stage string, done, total int64) {
@@ -159,7 +159,9 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	must.Do(f.externalBus.check())
 	if f.NATS != "" {
 		s.conn = must.Get(bus.Connect(f.NATS, f.options()...))
+		must.Do(s.compareJudging(co.ctx))
 	} else {
+		s.warnOfLoss()
 		s.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen,
 			Relaxed: f.Durability == "relaxed", Gates: append(bus.GatedStreams(), gates...), Reserve: s.disk.Reserve,
 			Connections: s.connections, Authenticate: s.access.tokens.BusUser, TLS: s.access.certs.config(),
@@ -217,7 +219,7 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 func (f *serveFlags) openMetrics(s *service) {
 	s.metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.clock.Collector(), buildInfo(s.index.Recipe, f.policy().Hash()))
+		s.clock.Collector(), buildInfo(s.index.Recipe, s.index.Policy().Hash()))
 	if s.bus != nil {
 		s.metrics.MustRegister(s.bus.Collectors()...)
 	}

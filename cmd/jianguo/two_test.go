@@ -68,9 +68,11 @@ func TestTwoServices(t *testing.T) {
 	x.ready()
 	same(t, x, y, 73)
 
-	// One that judges otherwise.
+	// One that judges otherwise does not start unless it is told to, and then it is the one that ends.
 	x.stop()
-	x.args = append(x.args, "--rule", "hamming", "--distance", "0")
+	fails(t, x.binary, "another service on this bus judges otherwise, and one of the two would end: its → this one's: distance 3 → 0, rules jianguo → hamming",
+		"serve", "--data", x.data, "--listen", "127.0.0.1:0", "--nats", b.url(), "--rule", "hamming", "--distance", "0")
+	x.args = append(x.args, "--judge-otherwise", "--rule", "hamming", "--distance", "0")
 	x.start()
 	for n := 70; n < 80; n++ {
 		y.ask("/items", string(fleetItem(n)), nil)
@@ -95,7 +97,7 @@ func TestTwoServices(t *testing.T) {
 	if out, err := exec.Command(x.binary, "restore", "--nats", b.url(), "--replace", x.data).CombinedOutput(); err != nil || !strings.Contains(string(out), "is kept in") {
 		t.Fatalf("%s %v", out, err)
 	}
-	x.args = x.args[:len(x.args)-4]
+	x.args = x.args[:len(x.args)-5]
 	x.start()
 	same(t, x, y, 84)
 	x.stop()
@@ -109,6 +111,47 @@ func TestTwoServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails(t, y.binary, "the catalogue is an older copy", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--nats", b.url())
+	y.stop()
+}
+
+// TestPolicyOfTwoServices changes the policy of two services in the order that docs/scale.md gives.
+func TestPolicyOfTwoServices(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	x := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+	x.ready()
+	y := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+	y.ready()
+	for n := range 10 {
+		x.ask("/items", string(fleetItem(n)), nil)
+	}
+	x.stop()
+	for n := 10; n < 20; n++ {
+		y.ask("/items", string(fleetItem(n)), nil)
+	}
+	y.stop()
+	y.args = append(y.args, "--suspects", "reject", "--strictness", "stories")
+	y.start()
+	y.ready()
+	if want := "articles are judged by another policy from now on"; !strings.Contains(y.log.String(), want) {
+		t.Errorf("the log does not say %q: %s", want, y.log)
+	}
+	for n := 20; n < 30; n++ {
+		y.ask("/items", string(fleetItem(n)), nil)
+	}
+	for _, args := range [][]string{{"backup", "--data", y.data, "--upload"}, {"restore", "--nats", b.url(), "--replace", x.data}} {
+		if out, err := exec.Command(x.binary, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s %v", args, out, err)
+		}
+	}
+	x.args = y.args
+	x.start()
+	x.ready()
+	for n := 30; n < 40; n++ {
+		x.ask("/items", string(fleetItem(n)), nil)
+	}
+	same(t, x, y, 40)
+	x.stop()
 	y.stop()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,13 +84,18 @@ func (c *verifyCmd) verifyStore(co *streams) error {
 
 // verify verifies a directory that this process has locked.
 func (c *verifyCmd) verify(co *streams) error {
-	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress.stages("verifying")})
+	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
+		Progress: co.progress.stages("verifying")})
 	if err != nil {
 		return err
 	}
 	r, err := x.Verify(co.ctx)
 	if err := errors.Join(err, x.Close()); err != nil {
 		return err
+	}
+	if m, err := datadir.ReadManifest(c.Data); m == nil {
+		err = cmp.Or(err, errors.New("MANIFEST is missing: a lost file is not missed; the next start writes it"))
+		r.Problems = append(r.Problems, err.Error())
 	}
 	exposures := filepath.Join(c.Data, datadir.Exposures)
 	if _, err := os.Stat(exposures); err == nil {

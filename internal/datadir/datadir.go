@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -47,18 +48,20 @@ func (e *InUseError) Error() string {
 	}
 	s := fmt.Sprintf("the data directory %s is in use by process %d (jianguo %s)",
 		e.Dir, e.Holder.PID, e.Holder.Command)
-	if e.Holder.NATS != "" {
-		s += fmt.Sprintf("; stop it first, or reach it with --nats %s", e.Holder.NATS)
-	}
-	return s
+	return s + "; stop it first"
 }
 
 // Lock is held until Close. The kernel releases it when the process ends, even
 // after a kill.
 type Lock struct {
-	file *os.File
-	dir  *os.File // locked too: the lock file may be removed
+	file   *os.File
+	dir    *os.File // locked too: the lock file may be removed
+	owner  Owner
+	before []byte // what the lock file held, which a command that is no service puts back; nil: it stays
 }
+
+// ErrIdle says that no service runs on a directory.
+var ErrIdle = errors.New("no service runs")
 
 // Acquire locks a data directory, creates it if it is missing, and checks that its files are
 // there. The error is an InUseError if another process holds it.
@@ -83,10 +86,15 @@ func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
 		l.dir, err = os.Open(dir)
 		must.Dof(err, "data directory")
 		must.Do(lock(l.dir, dir))
+		l.owner = must.Get(OwnerOf(dir))
+		must.Do(usable(dir))
 		l.file, err = os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
 		must.Dof(err, "data directory")
 		must.Do(lock(l.file, dir))
 		must.Dof(l.file.Chmod(0o600), "data directory")
+		if h.Command != "serve" {
+			l.before = must.Get(io.ReadAll(l.file))
+		}
 		h.PID = os.Getpid()
 		must.Do(l.Announce(h))
 	})
@@ -124,16 +132,32 @@ func lock(f *os.File, dir string) error {
 
 // Announce writes which process holds the directory and how to reach it.
 func (l *Lock) Announce(h Holder) error {
-	return must.Catch(func() {
-		data := must.Get(json.Marshal(h))
-		must.Dof(l.file.Truncate(0), "data directory")
-		_, err := l.file.WriteAt(data, 0)
-		must.Dof(err, "data directory")
-	})
+	data, err := json.Marshal(h)
+	if err == nil {
+		err = l.write(data)
+	}
+	return err
 }
 
-// Close releases the directory.
+func (l *Lock) write(data []byte) error {
+	err := l.file.Truncate(0)
+	if err == nil {
+		_, err = l.file.WriteAt(data, 0)
+	}
+	return wrap.Err(err, "data directory")
+}
+
+// Close releases the directory. What root has made in it belongs to its owner then.
 func (l *Lock) Close() (err error) {
+	switch {
+	case len(l.before) > 0:
+		err = l.write(l.before)
+	case l.before != nil:
+		err = os.Remove(l.file.Name())
+	}
+	if l.file != nil {
+		err = errors.Join(err, l.owner.Give(l.dir.Name()))
+	}
 	for _, f := range []*os.File{l.file, l.dir} {
 		if f != nil {
 			err = errors.Join(err, f.Close())
@@ -159,12 +183,18 @@ func ReadHolder(dir string) (Holder, error) {
 	return h, err
 }
 
-// InUse reports whether a process holds a data directory.
-func InUse(dir string) bool {
+// Running returns the holder of a directory that a service runs on.
+func Running(dir string) (h Holder, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return false
+		return h, fmt.Errorf("data directory: %w", err)
 	}
 	defer d.Close()
-	return errors.Is(unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+	if lock(d, dir) == nil {
+		return h, fmt.Errorf("%w on the data directory %s: start it first, jianguo serve --data %s", ErrIdle, dir, dir)
+	}
+	if h, err = ReadHolder(dir); err == nil && h.NATS == "" {
+		err = &InUseError{dir, h}
+	}
+	return h, err
 }

@@ -123,8 +123,12 @@ func Check(dir string) error {
 		if slices.Contains(empty, name) {
 			state = "empty"
 		}
+		advice := ""
+		if name == Exposures {
+			advice = "; jianguo repair --without " + name + " goes on with no user's history"
+		}
 		return fmt.Errorf("data directory %s: %s, which belongs to it, is %s: put a backup of the directory "+
-			"in its place (`jianguo repair --without` goes on without users' histories)", dir, name, state)
+			"in its place%s", dir, name, state, advice)
 	}
 	return nil
 }

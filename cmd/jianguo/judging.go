@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/bus"
+	"jianguo/index"
+)
+
+// judging is how a service judges, as it answers on bus.SubjectJudging.
+type judging struct {
+	Name   string       `json:"name"` // of the process
+	Recipe string       `json:"recipe"`
+	Policy index.Policy `json:"policy"`
+}
+
+// judgingWait is how long a start waits for what other services on the bus answer.
+const judgingWait = 500 * time.Millisecond
+
+// compareJudging returns an error if another service on the bus judges otherwise, unless that is allowed. From then on
+// this one answers how it judges.
+func (s *service) compareJudging(ctx context.Context) error {
+	own := func() judging { return judging{s.name, s.index.Recipe(), s.index.Policy()} }
+	_, err := s.conn.Subscribe(bus.SubjectJudging, func(m *nats.Msg) {
+		data, err := json.Marshal(own())
+		if err == nil && bus.MayAnswer(m.Reply) {
+			err = m.Respond(data)
+		}
+		if err != nil {
+			s.log.Warn("answer on "+bus.SubjectJudging, "error", err)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	inbox := s.conn.NewInbox()
+	answers, err := s.conn.SubscribeSync(inbox)
+	if err == nil {
+		defer func() { _ = answers.Unsubscribe() }()
+		err = s.conn.PublishRequest(bus.SubjectJudging, inbox, nil)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, judgingWait)
+	defer cancel()
+	for {
+		m, err := answers.NextMsgWithContext(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", bus.SubjectJudging, err)
+		}
+		var other judging
+		if err := json.Unmarshal(m.Data, &other); err != nil || other.Name == s.name {
+			continue
+		}
+		changes := s.index.Policy().Changes(other.Policy)
+		if own := s.index.Recipe(); own != other.Recipe {
+			changes += fmt.Sprintf(" recipe %s → %s (version, --user-dict, --residue)", other.Recipe, own)
+		}
+		if changes == "" {
+			continue
+		}
+		err = fmt.Errorf("another service on this bus judges otherwise, and one of the two would end: "+
+			"its → this one's: %s", changes)
+		if !s.flags.JudgeOtherwise {
+			return fmt.Errorf("%w: start it with the same version, flags and files, or stop the other one first "+
+				"(docs/scale.md); --judge-otherwise starts it all the same", err)
+		}
+		s.log.Warn("--judge-otherwise", "error", err)
+	}
+}
+
+// warnOfLoss logs what a start finds missing of the directory, if nothing else would say so.
+func (s *service) warnOfLoss() {
+	if err := s.disk.HasSpace(); err != nil {
+		s.log.Warn("writes are refused until there is room", "error", err)
+	}
+	_, events := s.index.Applied()
+	if _, err := os.Stat(filepath.Join(s.dir, "bus")); err != nil && events > 0 {
+		s.log.Warn("the streams are not there: dead letters, and what waited for a verdict, are gone", "error", err)
+	}
+}
