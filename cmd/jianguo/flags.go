@@ -174,6 +174,7 @@ type legacyFlags struct {
 	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}"`
 	LegacyTimeout time.Duration `help:"How long a filter waits for it." range:"1ms..1m" default:"5ms"`
 	LegacyAll     bool          `help:"Import all of its users in the background, not only those asked about."`
+	LegacyDryRun  bool          `help:"Print five of its users as they would be imported, count its keys, and exit."`
 	Shadow        bool          `help:"Let the old store alone answer filters, and count the differences."`
 }
 

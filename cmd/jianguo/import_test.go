@@ -156,6 +156,8 @@ func TestImportAll(t *testing.T) {
 		h[user] = append(h[user], "live")
 	}
 	redisDo(t, c, "HSET", "seen:{hash}", "a", "b")
+	redisDo(t, c, "XADD", "seen:{stream}", "*", "a", "b")
+	redisDo(t, c, "SADD", "seen:{"+strings.Repeat("long", 100)+"}", "a")
 	before := digests(t, c)
 	s.stop()
 	legacy := append(args, "--legacy-redis", "redis://"+nodes[1], "--legacy-key", "seen:{{user}}", "--legacy-all")
@@ -170,8 +172,10 @@ func TestImportAll(t *testing.T) {
 	s.eventually("all are imported", func() bool {
 		return strings.Contains(s.log.String(), "all users of the old store are imported")
 	})
-	if !strings.Contains(s.log.String(), `\"seen:{hash}\": it is neither zset, set nor list`) {
-		t.Error("the key of another type is not in the log")
+	for _, want := range []string{fmt.Sprint(len(h), " users, 3 foreign keys"), `\"seen:{hash}\" (hash)`, `\"seen:{stream}\" (stream)`} {
+		if !strings.Contains(s.log.String(), want) {
+			t.Errorf("the log has no %s", want)
+		}
 	}
 	if after := digests(t, c); after != before {
 		t.Errorf("the old store changed: %s, was %s", after, before)

@@ -13,8 +13,8 @@ import (
 // open connects to the store that the platform had before; nil: there is none.
 func (f *legacyFlags) open(co *streams) (*redis.Old, error) {
 	if f.LegacyRedis == "" {
-		if f.Shadow || f.LegacyAll {
-			return nil, errors.New("--shadow, --legacy-all: name the old store by --legacy-redis")
+		if f.Shadow || f.LegacyAll || f.LegacyDryRun {
+			return nil, errors.New("--shadow, --legacy-all, --legacy-dry-run: name the old store by --legacy-redis")
 		}
 		return nil, nil
 	}

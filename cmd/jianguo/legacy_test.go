@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +149,55 @@ func TestLegacyKey(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "--legacy-redis") {
 		t.Errorf("a shadow of nothing: %v %s", err, out)
 	}
+}
+
+// TestLegacyDryRun: five users as they would be imported, the keys that would not be, and an error where none matches; no
+// data directory is made.
+func TestLegacyDryRun(t *testing.T) {
+	t.Parallel()
+	addr := startRedis(t)
+	c := redisClient(t, addr)
+	h := history{}
+	for i := range 7 {
+		h.store(t, c, []string{"seconds", "set", "list"}[i%3], fmt.Sprint("u", i), 10+i)
+	}
+	redisDo(t, c, "XADD", "seen:{events}", "*", "a", "b")
+	redisDo(t, c, "SET", "seen:{count}", "7")
+	dir := filepath.Join(t.TempDir(), "none")
+	run := func(key string) (string, error) {
+		out, err := exec.Command(plainBinary(t), "serve", "--data", dir, "--legacy-redis", "redis://"+addr, "--legacy-key", key, "--legacy-dry-run").CombinedOutput()
+		return string(out), err
+	}
+	out, err := run("seen:{{user}}")
+	if err != nil || strings.Count(out, "user \"u") != 5 || strings.Count(out, " items, first \"u") != 5 || !strings.Contains(out, "7 users, 2 foreign keys") || !strings.Contains(out, `"seen:{events}" (stream)`) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for key, want := range map[string]string{"shown:{user}": "0 users, 0 foreign keys", "seen:{{user}ts}": "0 users, 1 foreign keys"} {
+		if out, err := run(key); err == nil || !strings.Contains(out, want) || !strings.Contains(out, "--legacy-key "+key+": no ZSET, SET or LIST") {
+			t.Errorf("%s: %v\n%s", key, err, out)
+		}
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("there is a data directory")
+	}
+}
+
+// TestLegacyNoMatch: with a key that matches nothing nobody counts as imported.
+func TestLegacyNoMatch(t *testing.T) {
+	t.Parallel()
+	addr := startRedis(t)
+	redisDo(t, redisClient(t, addr), "SADD", "seen:{u}", "old")
+	legacy := []string{"--nats-listen", "127.0.0.1:0", "--legacy-redis", "redis://" + addr, "--legacy-timeout", "1m", "--legacy-key"}
+	s := serve(t, plainBinary(t), t.TempDir(), append(legacy, "shown:{user}")...)
+	s.ready()
+	s.eventually("the log says so", func() bool { return strings.Contains(s.log.String(), "--legacy-key shown:{user}: no ZSET") })
+	if items, degraded := s.filtered("u", "old", "new"); len(items) != 2 || degraded != "legacy" {
+		t.Errorf("%q %q", items, degraded)
+	}
+	s.stop()
+	s = serve(t, s.binary, s.data, append(legacy, "seen:{{user}}")...)
+	s.ready()
+	s.eventually("what the old store holds is dropped", func() bool { items, _ := s.filtered("u", "old", "new"); return len(items) == 1 })
 }
 
 // TestLegacyCluster moves from a Redis Cluster of three, named by one of its nodes. Once its users are

@@ -24,6 +24,7 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/wire"
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -42,6 +43,9 @@ type serveCmd struct {
 
 // Run serves until a signal arrives.
 func (c *serveCmd) Run(co *streams) error {
+	if c.LegacyDryRun && c.LegacyRedis != "" {
+		return redis.DryRun(co.ctx, c.LegacyRedis, c.LegacyKey, co.out)
+	}
 	s, err := c.open(co, c.Data)
 	if errors.Is(err, context.Canceled) {
 		return nil // stopped during the start

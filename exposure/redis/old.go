@@ -2,7 +2,9 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +33,7 @@ type Old struct {
 	key     string
 	client  atomic.Pointer[rueidis.Client] // nil until the server has answered once
 	imports chan struct{}                  // one for each user being imported
+	turn    sync.Mutex                     // of reads in the background
 
 	asked, late, imported, compared prometheus.Counter
 	differences                     *prometheus.CounterVec // by reason
@@ -72,7 +75,7 @@ func (o *Old) Ask(ctx context.Context, known, imported bool, q *wire.Query, mark
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	history, err := o.read(ctx, q.User)
-	if known && !imported {
+	if known && !imported && !errors.Is(err, errAway) {
 		o.importLater(q.User, history, err)
 	}
 	if err != nil {
@@ -123,7 +126,7 @@ func (o *Old) importUser(ctx context.Context, user string, history []trace.Expos
 	ctx, cancel := context.WithTimeout(ctx, importTimeout)
 	defer cancel()
 	if err != nil {
-		history, err = o.read(ctx, user)
+		history, err = o.readInTurn(ctx, user)
 	}
 	if err == nil {
 		err = o.Import(ctx, user, history)

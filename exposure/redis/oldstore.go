@@ -1,9 +1,12 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,33 +21,56 @@ import (
 // userField stands for the user in a pattern of keys.
 const userField = "{user}"
 
-// connect begins to connect to a Redis or a Redis Cluster.
+// connect begins to connect to a Redis or a Redis Cluster. Nobody is asked about before a key matches: with a wrong key
+// every user would count as imported, with nothing.
 func (o *Old) connect(ctx context.Context, url string) error {
-	if strings.Count(o.key, userField) != 1 {
-		return fmt.Errorf("--legacy-key %q: it must have %s once", o.key, userField)
-	}
-	option, err := rueidis.ParseURL(url)
+	option, err := o.options(url)
 	if err != nil {
-		return fmt.Errorf("--legacy-redis: %w", err)
+		return err
 	}
-	option.DisableCache, option.AlwaysRESP2, option.DisableRetry = true, true, true // works with every version
 	go func() {
 		for ctx.Err() == nil {
 			client, err := rueidis.NewClient(option)
+			pause := time.Second
 			if err == nil {
-				o.client.Store(&client)
-				return
+				if err = o.matches(ctx, client); err == nil {
+					o.client.Store(&client)
+					return
+				}
+				client.Close()
+				pause = time.Minute
 			}
-			o.Logger.WarnContext(ctx, "exposure: no connection to the old store yet", "err", err)
-			_ = wait.For(ctx, time.Second)
+			o.Logger.ErrorContext(ctx, "exposure: the old store cannot be asked yet", "err", err)
+			_ = wait.For(ctx, pause)
 		}
 	}()
 	return nil
 }
 
+func (o *Old) options(url string) (option rueidis.ClientOption, err error) {
+	if strings.Count(o.key, userField) != 1 {
+		return option, fmt.Errorf("--legacy-key %q: it must have %s once", o.key, userField)
+	}
+	if option, err = rueidis.ParseURL(url); err != nil {
+		return option, fmt.Errorf("--legacy-redis: %w", err)
+	}
+	option.DisableCache, option.AlwaysRESP2, option.DisableRetry = true, true, true // works with every version
+	return option, nil
+}
+
+// matches returns an error if no key is a user's.
+func (o *Old) matches(ctx context.Context, client rueidis.Client) error {
+	_, err := o.walk(ctx, client, func(string) error { return errFound })
+	if errors.Is(err, errFound) {
+		return nil
+	}
+	return err
+}
+
 var (
-	errAway = errors.New("the old store has not answered yet")
-	errType = errors.New("it is neither zset, set nor list")
+	errAway  = errors.New("the old store has not answered yet, or has no key that matches")
+	errFound = errors.New("found")
+	errType  = errors.New("it is neither zset, set nor list")
 )
 
 // read returns a user's history, newest first where the type of the key tells (a list has its newest item
@@ -88,44 +114,117 @@ func scoreTime(score float64) time.Time {
 	return time.Time{}
 }
 
+// readInTurn reads for the import in the background: one user after the other, with rests as long as the reads, which
+// leave the old store to others.
+func (o *Old) readInTurn(ctx context.Context, user string) ([]trace.Exposure, error) {
+	o.turn.Lock()
+	defer o.turn.Unlock()
+	started := time.Now()
+	history, err := o.read(ctx, user)
+	return history, cmp.Or(err, wait.For(ctx, time.Since(started)))
+}
+
+// walked is what a walk over the keys that match has met.
+type walked struct {
+	users, foreign int
+	names          []string // of some foreign keys
+}
+
+func (w walked) String() string {
+	return fmt.Sprintf("%d users, %d foreign keys %s", w.users, w.foreign, strings.Join(w.names, ", "))
+}
+
+// walk calls use with every user. A key of another type, or of what is no user id, is foreign.
+func (o *Old) walk(ctx context.Context, client rueidis.Client, use func(user string) error) (w walked, err error) {
+	before, after, _ := strings.Cut(o.key, userField)
+	err = Scan(ctx, client, Pattern(before)+"*"+Pattern(after), func(keys []string) error {
+		types := make(rueidis.Commands, len(keys))
+		for i, key := range keys {
+			types[i] = client.B().Type().Key(key).Build()
+		}
+		for i, result := range client.DoMulti(ctx, types...) {
+			kind, err := result.ToString()
+			if err != nil {
+				return fmt.Errorf("old store: %w", err)
+			}
+			user := strings.TrimSuffix(strings.TrimPrefix(keys[i], before), after)
+			if !slices.Contains([]string{"zset", "set", "list"}, kind) || wire.CheckName("user", user, true) != nil {
+				if w.foreign++; len(w.names) < 5 {
+					w.names = append(w.names, fmt.Sprintf("%.80q (%s)", keys[i], kind))
+				}
+				continue
+			}
+			w.users++
+			if err := use(user); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && w.users == 0 {
+		err = fmt.Errorf("--legacy-key %s: no ZSET, SET or LIST of the old store has such a key", o.key)
+	}
+	return w, err
+}
+
+// DryRun prints what the import would take: five users, and how many there are.
+func DryRun(ctx context.Context, url, key string, out io.Writer) error {
+	o := &Old{key: key}
+	option, err := o.options(url)
+	if err != nil {
+		return err
+	}
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		return fmt.Errorf("--legacy-redis: %w", err)
+	}
+	defer client.Close()
+	o.client.Store(&client)
+	shown := 0
+	w, err := o.walk(ctx, client, func(user string) error {
+		if shown++; shown > 5 {
+			return nil
+		}
+		history, err := o.read(ctx, user)
+		if err == nil && len(history) > 0 {
+			at := "no time"
+			if !history[0].At.IsZero() {
+				at = history[0].At.Format(time.RFC3339)
+			}
+			_, err = fmt.Fprintf(out, "user %q: %d items, first %q (%s)\n", user, len(history), history[0].ID, at)
+		}
+		return err
+	})
+	fmt.Fprintln(out, w)
+	return err
+}
+
 // ImportAll imports every user of the old store, or tries until the context ends. After a failure it begins
 // again: a user who is imported is passed quickly.
 func (o *Old) ImportAll(ctx context.Context) {
 	for {
-		users, err := o.importAll(ctx)
+		w, err := o.importAll(ctx)
 		if err == nil {
-			o.Logger.InfoContext(ctx, "exposure: all users of the old store are imported", "users", users)
+			o.Logger.InfoContext(ctx, "exposure: all users of the old store are imported", "walked", w.String())
 			return
 		}
 		if wait.For(ctx, 10*time.Second) != nil {
 			return
 		}
-		o.Logger.WarnContext(ctx, "exposure: the import from the old store begins again", "users", users, "err", err)
+		o.Logger.WarnContext(ctx, "exposure: the import from the old store begins again", "walked", w.String(), "err", err)
 	}
 }
 
-func (o *Old) importAll(ctx context.Context) (users int, err error) {
+func (o *Old) importAll(ctx context.Context) (w walked, err error) {
 	client := o.client.Load()
 	if client == nil {
-		return 0, errAway
+		return w, errAway
 	}
-	before, after, _ := strings.Cut(o.key, userField)
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(importers)
-	err = Scan(ctx, *client, Pattern(before)+"*"+Pattern(after), func(keys []string) error {
-		for _, key := range keys {
-			user := strings.TrimSuffix(strings.TrimPrefix(key, before), after)
-			work.Go(func() error {
-				err := o.importUser(ctx, user, nil, errAway)
-				if _, invalid := errors.AsType[*wire.Error](err); invalid || errors.Is(err, errType) {
-					o.Logger.WarnContext(ctx, "exposure: a user of the old store cannot be imported", "err", err)
-					return nil
-				}
-				return err
-			})
-		}
-		users += len(keys)
+	w, err = o.walk(ctx, *client, func(user string) error {
+		work.Go(func() error { return o.importUser(ctx, user, nil, errAway) })
 		return ctx.Err()
 	})
-	return users, errors.Join(work.Wait(), err)
+	return w, errors.Join(work.Wait(), err)
 }
