@@ -19,7 +19,7 @@ var decoders = map[string]string{
 	"exposure/state.ParsePolicy":         "exposure.FuzzParsePolicy",
 	"exposure.decodeEvent":               "exposure/wire.FuzzDecode",
 	"exposure.decodeRecord":              "exposure/state.FuzzDecodeHead",
-	"exposure/redis.ParseRecord":         "exposure/redis.FuzzParseRecord",
+	"exposure/redis.parseRecord":         "exposure/redis.FuzzParseRecord",
 	"exposure/redis.parseVersion":        "exposure/redis.FuzzParseVersion",
 	"exposure/state.DecodeHead":          "exposure/state.FuzzDecodeHead",
 	"exposure/state.DecodeShard":         "exposure/state.FuzzDecodeShard",

@@ -123,7 +123,7 @@ func exposureProblem(err error) *Problem {
 		return NewProblem(http.StatusConflict, "user", err.Error())
 	case errors.Is(err, trace.ErrNone):
 		return NewProblem(http.StatusNotFound, "user", err.Error())
-	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed):
+	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed), errors.Is(err, exposure.ErrAway):
 		return caused(http.StatusServiceUnavailable,
 			"exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
 	}

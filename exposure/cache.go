@@ -3,10 +3,10 @@ package exposure
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 )
 
@@ -20,8 +20,11 @@ type entry struct {
 	st      *state.State    // mu; nil until the row has been read
 	gen     uint64          // mu; the flush this entry is due in, 0 for none
 	frozen  *state.Snapshot // mu; image for the running flush, taken because a newer event came first
-	version redis.Version   // mu; of st, in a shared store
+	version string          // mu; of st, in a shared store
+	ticket  uint64          // mu; that it was read with
 	hits    int             // mu; requests served since st was read
+
+	tickets atomic.Uint64 // numbers of reads: one of a higher number began later
 
 	refs  int           // stripe.mu; users of the entry, flushes included
 	bytes int64         // stripe.mu; as counted in the stripe

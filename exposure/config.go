@@ -131,6 +131,7 @@ func ParsePolicy(s string) (Policy, error) { return state.ParsePolicy(s) }
 // Errors that a caller decides on. All others are failures of the machine.
 var (
 	ErrFull       = eventlog.ErrFull
+	ErrAway       = redis.ErrAway
 	ErrClosed     = errors.New("exposure: the store is closed")
 	ErrLink       = state.ErrLink
 	ErrCorrupt    = state.ErrCorrupt // wrapped by every error about stored bytes that cannot be right

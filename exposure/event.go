@@ -158,6 +158,9 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	}
 	p, wait := 0, func(ctx context.Context, _ int, seq uint64) error { return s.w.applied.Wait(ctx, seq, s.Err) }
 	if s.fleet != nil {
+		if err := s.fleet.trouble.Err(); err != nil {
+			return err
+		}
 		p, wait = redis.PartitionOf(ev.User), s.fleet.Acks.Wait
 	}
 	var last uint64

@@ -238,8 +238,8 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 		return err
 	}
 	var asked *redis.Asked
-	if s.fleet != nil {
-		asked = s.fleet.ask(ctx, e, known)
+	if s.fleet != nil && known { // the answer is not waited for yet
+		asked = s.fleet.Redis.Ask(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
 	}
 	if compute {
 		*keys = s.keysOf(r, *keys, user)

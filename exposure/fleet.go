@@ -35,6 +35,7 @@ type fleet struct {
 
 	masters map[string]string              // of the watch loop
 	again   atomic.Pointer[chan struct{}]  // what a change of masters ends: the watch loop closes and replaces it
+	evicts  atomic.Value                   // string: the policy by which Redis drops keys; "": it does not
 	trouble streams.Trouble                // why Redis did not answer
 	pending [redis.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
 	failing [redis.Partitions]streams.Trouble
@@ -49,6 +50,7 @@ func (s *Store) openFleet(ctx context.Context) error {
 	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
 	again := make(chan struct{})
 	f.again.Store(&again)
+	f.evicts.Store("")
 	if err := f.adoptSecret(ctx); err != nil {
 		return err
 	}
@@ -78,11 +80,20 @@ func (f *fleet) adoptSecret(ctx context.Context) error {
 			return fmt.Errorf("exposure: %s holds users' histories and the Redis holds none: move them there first, "+
 				"with jianguo migrate, or start with another data directory", f.cfg.Path)
 		}
-		meta, err := FileMeta(ctx, f.db.read)
-		if err != nil {
+		lost := f.Redis.NoRecords(ctx)
+		if secret, err = f.Redis.Secret(ctx, nil); err != nil { // another service may have made one, and then records
 			return err
 		}
-		if secret, err = f.Redis.Secret(ctx, []byte(meta["secret"])); err != nil {
+		if secret == nil && lost != nil {
+			return lost
+		}
+	}
+	if secret == nil {
+		meta, err := FileMeta(ctx, f.db.read)
+		if err == nil {
+			secret, err = f.Redis.Secret(ctx, []byte(meta["secret"]))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -98,9 +109,16 @@ func (f *fleet) adoptSecret(ctx context.Context) error {
 func (f *fleet) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		look, cancel := context.WithTimeout(ctx, redisWait)
-		now, err := redis.Masters(look, f.Redis.Client)
+		now, evicts, err := redis.Masters(look, f.Redis.Client)
+		if err == nil {
+			err = f.Redis.KeepSecret(look, f.secret[:])
+		}
 		cancel()
 		f.trouble.Set(err)
+		if f.evicts.Swap(evicts) != evicts && evicts != "" {
+			f.cfg.Logger.Error("exposure: a Redis that is full drops users' histories: set its maxmemory-policy to "+
+				"noeviction", "maxmemory_policy", evicts)
+		}
 		if redis.Changed(f.masters, now) {
 			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again",
 				"replayed", redis.Replayed)
@@ -125,7 +143,7 @@ func (s *Store) Trouble() error {
 			return err
 		}
 	}
-	if n := f.Owners.Free.Load(); n > 0 {
+	if n := f.Owners.Unowned(); n > 0 {
 		return fmt.Errorf("exposure: %d of %d partitions have no owner yet", n, redis.Partitions)
 	}
 	return nil
@@ -139,63 +157,35 @@ func (f *fleet) lag() (n int64) {
 	return n
 }
 
-// ask asks which version of a state Redis has, if one is in memory, and does not wait for the answer.
-func (f *fleet) ask(ctx context.Context, e *entry, known bool) *redis.Asked {
-	if !known {
-		return nil
-	}
-	return f.Redis.Ask(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
-}
-
 // refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state
-// in memory before the answer is there; done is true if that was of this version or a later one, and look returned
-// true.
+// in memory before the answer is there; done is true if that was of this version, and look returned true.
 func (f *fleet) refresh(ctx context.Context, e *entry, asked *redis.Asked, look func() bool) (done bool, err error) {
 	if asked != nil {
 		e.mu.RLock()
 		have, known := e.version, e.st != nil
 		done = look()
 		e.mu.RUnlock()
-		v, err := asked.Version()
-		if err == nil && known && (v == have || v != redis.Version{} && v.Less(have)) {
+		if v, err := asked.Version(); err == nil && known && v == have {
 			return done, nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisWait)
 	defer cancel()
+	ticket := e.tickets.Add(1)
 	rec, err := f.Redis.Get(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
 	if err != nil {
 		return false, err
 	}
-	st, err := decodeRecord(rec, e.addr)
+	st, err := rec.State(e.addr)
 	if err != nil {
 		return false, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// A request that began earlier may come later. A record without a version has expired.
-	if e.st == nil || e.version.Less(rec.Version) || rec.Version == (redis.Version{}) {
-		e.st, e.version, e.hits = st, rec.Version, 0
+	if e.st == nil || e.ticket < ticket { // what was read later is kept
+		e.st, e.version, e.ticket, e.hits = st, rec.Stored, ticket, 0
 	}
 	return false, nil
-}
-
-// decodeRecord decodes a record with all its shards.
-func decodeRecord(rec *redis.Record, addr string) (*state.State, error) {
-	if rec.Head == nil {
-		return new(state.State), nil
-	}
-	st, err := state.DecodeHead(rec.Head, addr)
-	if err != nil {
-		return nil, err
-	}
-	shards := st.Shards()
-	for i := range shards {
-		if err := state.DecodeShard(rec.Shards[shards[i].ID()], &shards[i]); err != nil {
-			return nil, err
-		}
-	}
-	return st, nil
 }
 
 // Refusal is the error whose text an owner has told.

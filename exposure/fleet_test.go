@@ -110,7 +110,7 @@ func (f *fleetTest) sharedState(history, user string) string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	st, err := decodeRecord(rec, state.Address(history, user))
+	st, err := rec.State(state.Address(history, user))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -321,16 +321,20 @@ func TestFencedWrites(t *testing.T) {
 	if err != nil || second.Epoch <= first.Epoch || second.Base != first.Base {
 		t.Fatal(first, second, err)
 	}
-	if err := conn.Advance(ctx, 3, first.Epoch, 7); !errors.Is(err, redis.ErrFenced) {
+	if err := conn.Advance(ctx, 3, first.Epoch, 7, nil); !errors.Is(err, redis.ErrFenced) {
 		t.Errorf("a former owner has advanced: %v", err)
 	}
-	if err := conn.Advance(ctx, 3, second.Epoch, 7); err != nil {
+	if err := conn.Advance(ctx, 3, second.Epoch, 7, nil); err != nil {
 		t.Error(err)
 	}
 	key := redis.Key{User: "u"}
 	version := func(epoch, seq uint64) redis.Version { return redis.Version{Epoch: epoch, Seq: seq} }
 	write := func(found, to redis.Version, head string) error {
-		return conn.Put(ctx, []redis.Write{{Key: key, TTL: time.Hour, Found: found, Record: redis.Record{Version: to, Head: []byte(head)}}})
+		have := found.String()
+		if found == (redis.Version{}) {
+			have = ""
+		}
+		return conn.Put(ctx, []redis.Write{{Key: key, TTL: time.Hour, Found: have, Record: redis.Record{Version: to, Head: []byte(head)}}})
 	}
 	if err := write(redis.Version{}, version(first.Epoch, 4), "head"); err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func (m *Move) compare(ctx context.Context, writes []redis.Write) error {
 	for _, w := range writes {
 		keys = append(keys, w.Key)
 	}
-	found, err := m.Redis.Read(ctx, keys)
+	found, err := m.Redis.Read(ctx, false, keys...)
 	if err != nil {
 		return err
 	}

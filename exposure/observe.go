@@ -35,6 +35,12 @@ func (s *Store) Collectors() []prometheus.Collector {
 				}
 				return float64(s.fleet.Owners.Owned.Load())
 			}),
+		gauge("store_evicts", "1 when the Redis of a shared store drops histories once it is full.", func() float64 {
+			if s.fleet == nil || s.fleet.evicts.Load() == "" {
+				return 0
+			}
+			return 1
+		}),
 		gauge("cached_users", "Users in memory.", func() float64 { n, _ := s.cache.Load().size(); return float64(n) }),
 		gauge("cached_bytes", "Memory they take.", func() float64 { _, b := s.cache.Load().size(); return float64(b) }),
 		gauge("story_items", "Items of stories of two or more, in memory.", func() float64 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -23,10 +24,13 @@ const maxBatch = 256
 // owner applies the events of one partition, as long as it may.
 type owner struct {
 	*fleet
-	part  int
-	mark  redis.Mark
-	logID string
-	known map[string]*owned // the users of the batch, by address
+	part    int
+	mark    redis.Mark
+	end     eventlog.State    // of the log, by the last look
+	applied uint64            // as Redis has it
+	refused map[uint64]string // of recent entries: why they were not applied
+	known   map[string]*owned // the users of the batch, by address
+	broken  map[string]bool   // those whose shards cannot be read, by address
 }
 
 // owned is a user in a history, of the batch that is being applied.
@@ -34,10 +38,10 @@ type owned struct {
 	key     redis.Key
 	pol     *Policy
 	st      *state.State
-	found   redis.Version // in Redis
+	found   string // in Redis
 	version redis.Version
 	changed bool
-	anew    bool // its head could not be read
+	may     string // of the write: redis.Over, redis.Aside, or neither
 }
 
 // keep is own, and notes for Trouble why it has failed until it applies events again.
@@ -79,7 +83,7 @@ func (f *fleet) own(ctx context.Context, part int) error {
 
 // acquire makes this service the owner of a partition.
 func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
-	applied, err := f.Redis.Applied(ctx, part)
+	at, err := f.Redis.Progress(ctx, part)
 	if err != nil {
 		return nil, err
 	}
@@ -87,17 +91,18 @@ func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if applied <= log.Last {
-		log.Last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
+	last := log.Last
+	if at.Applied <= last {
+		last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
 	}
-	mark, err := f.Redis.Acquire(ctx, part, log.ID, log.Last)
+	mark, err := f.Redis.Acquire(ctx, part, log.ID, last)
 	if err != nil {
 		return nil, err
 	}
 	// 2^32 numbers for shards that no other service gives
 	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32)
-	err = f.Acks.Tell(part, redis.Ack{Log: log.ID, Seq: mark.Applied})
-	return &owner{fleet: f, part: part, mark: mark, logID: log.ID}, err
+	return &owner{fleet: f, part: part, mark: mark, end: log, applied: mark.Applied, refused: map[uint64]string{},
+		broken: map[string]bool{}}, f.Acks.Tell(part)
 }
 
 var errMasters = errors.New("exposure: other Redis masters")
@@ -105,7 +110,6 @@ var errMasters = errors.New("exposure: other Redis masters")
 func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-chan struct{}) error {
 	release := time.NewTicker(time.Minute)
 	defer release.Stop()
-	applied := o.mark.Applied
 	for {
 		var batch []eventlog.Entry
 		select {
@@ -114,7 +118,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		case <-again:
 			return errMasters
 		case <-release.C:
-			if err := o.log.ReleasePart(ctx, o.part, applied); err != nil && ctx.Err() == nil {
+			if err := o.log.ReleasePart(ctx, o.part, o.applied); err != nil && ctx.Err() == nil {
 				o.cfg.Logger.Warn("exposure: log keeps entries that are in Redis", "err", err)
 			}
 			continue
@@ -126,29 +130,36 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		}
 		last := batch[len(batch)-1]
 		started := time.Now()
-		ack, err := o.applyBatch(ctx, batch)
+		err := o.applyBatch(ctx, batch)
+		for broken := 0; errors.Is(err, ErrCorrupt) && len(o.broken) > broken; { // what is in Redis is as before
+			broken = len(o.broken)
+			err = o.applyBatch(ctx, batch)
+		}
 		if err != nil {
 			return fmt.Errorf("exposure: apply partition %d up to %d: %w", o.part, last.Seq, err)
 		}
+		clear(o.broken)
 		o.metrics.flushes.Observe(time.Since(started).Seconds())
 		o.pending[o.part].Store(int64(last.Pending))
 		o.failing[o.part].Set(nil)
-		if ack.Seq = max(applied, last.Seq); ack.Seq > applied {
-			if err := o.Redis.Advance(ctx, o.part, o.mark.Epoch, ack.Seq); err != nil {
-				return err
-			}
-			applied = ack.Seq
+		o.applied = max(o.applied, last.Seq)
+		if err := o.advance(ctx); err != nil {
+			return err
 		}
-		ack.Log = o.logID
-		if err := o.Acks.Tell(o.part, ack); err != nil {
+		if err := o.Acks.Tell(o.part); err != nil {
 			return err
 		}
 	}
 }
 
+// advance stores how far the partition is applied, and why any of the last 16,384 entries was refused.
+func (o *owner) advance(ctx context.Context) error {
+	maps.DeleteFunc(o.refused, func(seq uint64, _ string) bool { return seq+1<<14 < o.applied })
+	return o.Redis.Advance(ctx, o.part, o.mark.Epoch, o.applied, o.refused)
+}
+
 // applyBatch applies a batch in memory and writes the users that it changed.
-func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) (redis.Ack, error) {
-	ack := redis.Ack{Refused: map[uint64]string{}}
+func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) error {
 	events, bad := make([]*event, len(batch)), make([]error, len(batch))
 	var keys []redis.Key
 	for i := range batch {
@@ -159,27 +170,27 @@ func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) (redis.A
 			}
 		}
 	}
-	o.known = map[string]*owned{}
+	o.known, o.end.Last = map[string]*owned{}, max(o.end.Last, batch[len(batch)-1].Seq)
 	if err := o.read(ctx, keys); err != nil {
-		return ack, err
+		return err
 	}
 	for i, e := range batch {
 		outcome := bad[i]
 		if outcome != nil {
 			if err := o.setAside(ctx, e, outcome); err != nil {
-				return ack, err
+				return err
 			}
 		} else {
 			if outcome = o.applyOne(ctx, events[i], e.Data); outcome != nil && !refused(outcome) {
-				return ack, outcome
+				return outcome
 			}
 			o.traceReport(e, string(events[i].Kind), events[i].q, outcome)
 		}
 		if outcome != nil {
-			ack.Refused[e.Seq] = outcome.Error()
+			o.refused[e.Seq] = outcome.Error()
 		}
 	}
-	return ack, o.write(ctx)
+	return o.write(ctx)
 }
 
 // read reads the heads of users that are not known yet.
@@ -196,38 +207,68 @@ func (o *owner) read(ctx context.Context, keys []redis.Key) error {
 	if len(unread) == 0 {
 		return nil
 	}
-	records, err := o.Redis.Heads(ctx, unread)
+	records, err := o.Redis.Read(ctx, true, unread...)
 	if err != nil {
 		return err
 	}
-	for i, k := range unread {
-		addr := state.Address(k.History, k.User)
+	for _, f := range records {
+		addr := state.Address(f.History, f.User)
 		u := o.known[addr]
-		u.found, u.version = records[i].Version, records[i].Version
-		if records[i].Head == nil {
-			continue
+		u.found = f.Stored
+		if f.Err == nil && o.broken[addr] {
+			f.Err = fmt.Errorf("shards of a user: %w", ErrCorrupt)
 		}
-		st, err := state.DecodeHead(records[i].Head, addr)
-		if err != nil {
+		if f.Err == nil && f.Head != nil {
+			u.st, f.Err = state.DecodeHead(f.Head, addr)
+		}
+		if f.Err != nil {
 			o.metrics.corrupt.Inc()
-			o.cfg.Logger.Error("exposure: unreadable state removed; the user starts empty", "err", err)
-			u.anew = true
+			o.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", f.Err)
+			u.st, u.may = new(state.State), redis.Aside
 			continue
 		}
-		u.st = st
+		if u.version = f.Version; o.ahead(f.Version) {
+			if err := o.check(ctx); err != nil {
+				return err
+			}
+			if o.ahead(f.Version) {
+				u.version, u.may = redis.Version{}, redis.Over
+			}
+		}
 	}
 	return nil
+}
+
+// ahead says whether a version is of an owner or an entry that there has not been: all events are later than what has
+// that version.
+func (o *owner) ahead(v redis.Version) bool {
+	return v.Epoch > o.mark.Epoch || v.Epoch >= o.mark.Base && v.Seq > o.end.Last
+}
+
+// check looks where the log ends, and whether there is a later owner.
+func (o *owner) check(ctx context.Context) error {
+	end, err := o.log.State(ctx)
+	if err == nil && end.ID != o.end.ID {
+		err = eventlog.ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	o.end = end
+	return o.advance(ctx)
 }
 
 // fetch reads shards of a user. If the record is no longer of the version that its head had, they do not fit that head.
 func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 	return func(shards []*state.Shard) error {
 		rec, err := o.Redis.Get(ctx, u.key)
-		if err == nil && rec.Version != u.found {
+		if err == nil && rec.Stored != u.found {
 			err = redis.ErrFenced
 		}
 		for i := 0; i < len(shards) && err == nil; i++ {
-			err = state.DecodeShard(rec.Shards[shards[i].ID()], shards[i])
+			if err = state.DecodeShard(rec.Shards[shards[i].ID()], shards[i]); err != nil {
+				o.broken[state.Address(u.key.History, u.key.User)] = true
+			}
 		}
 		return err
 	}
@@ -322,7 +363,7 @@ func (o *owner) write(ctx context.Context) error {
 // imageOf is what Redis is to hold of a user.
 func (o *owner) imageOf(addr string, u *owned) redis.Write {
 	snap := u.st.Snapshot(addr, o.nextShard)
-	w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Anew: u.anew,
+	w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, May: u.may,
 		TTL:    eventlog.ErasureDelay + 2*time.Hour,
 		Record: redis.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
 	for _, sh := range snap.Shards {

@@ -85,9 +85,9 @@ func (c *migrateCmd) Run(co *streams) error {
 // export puts what the Redis holds in the place of the state file, once all reports are applied.
 func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStream) error {
 	for p := range redis.Partitions {
-		applied, err := m.Redis.Applied(co.ctx, p)
+		at, err := m.Redis.Progress(co.ctx, p)
 		if err == nil {
-			err = waiting(co.ctx, js, c.StreamPrefix+eventlog.StreamName, applied,
+			err = waiting(co.ctx, js, c.StreamPrefix+eventlog.StreamName, at.Applied,
 				eventlog.SubjectPrefix+"*."+strconv.Itoa(p))
 		}
 		if err != nil {

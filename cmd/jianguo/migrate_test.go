@@ -134,7 +134,7 @@ func damageHistories(t *testing.T, binary, redis string) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, want := range []string{`"\x00u{0}:": exposure: head checksum`, `"\x00u{2}:": shard ` + lost + ` is missing`, `"\x00u{5}:": exposure: shard ` + bits, `"\x00u{3}:": shard ` + another + ` is not of the head`,
-		`"\x00u{6}:": exposure: record in Redis: field "v"`, `"\x00u{7}:": exposure: record in Redis: field "colour"`, `"\x00s": `, `key "jianguo:other" is not of this store`} {
+		`"\x00u{6}:": "1" is no version`, `"\x00u{7}:": field "colour" is not of a record`, `"\x00s": `, `key "jianguo:other" is not of this store`} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("verify does not say %s:\n%s", want, out)
 		}

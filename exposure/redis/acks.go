@@ -2,10 +2,10 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -13,78 +13,99 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// appliedSubject is where owners say how far they are; a partition follows.
+// appliedSubject is where owners say that they are further; a partition follows. Whoever says so, only Redis is
+// believed.
 const appliedSubject = "histories.applied."
-
-// Ack says that all entries of a partition up to a sequence are in Redis.
-type Ack struct {
-	Log     string            `json:"log"` // identity of the log
-	Seq     uint64            `json:"seq"`
-	Refused map[uint64]string `json:"refused,omitempty"` // of entries that were not applied: why
-}
 
 // Acks tells requests of this service what owners on any service have applied.
 type Acks struct {
 	conn    *nats.Conn
 	redis   *Conn
-	refusal func(why string) error // the error of what an owner has told
+	refusal func(why string) error // the error of what an owner has written
 	sub     *nats.Subscription
+	stop    context.CancelFunc
+	done    sync.WaitGroup
 	parts   [Partitions]ackPart
 }
 
 type ackPart struct {
 	eventlog.Applied
-	mu  sync.Mutex
-	log string // mu; whose sequences count
+	told chan struct{} // holds one: Redis is to be asked
+	mu   sync.Mutex
+	log  string // mu; whose sequences count
 }
 
 // Listen begins to hear what owners say.
 func Listen(conn *nats.Conn, redis *Conn, refusal func(why string) error) (*Acks, error) {
 	a := &Acks{conn: conn, redis: redis, refusal: refusal}
+	ctx, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	for p := range a.parts {
+		a.parts[p].told = make(chan struct{}, 1)
+		a.done.Go(func() { a.follow(ctx, p) })
+	}
 	var err error
 	a.sub, err = conn.Subscribe(appliedSubject+"*", a.hear)
 	return a, wrap.Err(err, "exposure: subscribe to owners")
 }
 
 // Close stops listening.
-func (a *Acks) Close() { _ = a.sub.Unsubscribe() }
-
-// Tell says to all services what has been applied.
-func (a *Acks) Tell(p int, ack Ack) error {
-	b, err := json.Marshal(ack)
-	if err != nil {
-		return err
-	}
-	return a.conn.Publish(appliedSubject+strconv.Itoa(p), b)
+func (a *Acks) Close() {
+	_ = a.sub.Unsubscribe()
+	a.stop()
+	a.done.Wait()
 }
 
+// Tell has all services look how far a partition is.
+func (a *Acks) Tell(p int) error { return a.conn.Publish(appliedSubject+strconv.Itoa(p), nil) }
+
 func (a *Acks) hear(m *nats.Msg) {
-	p, err := strconv.Atoi(strings.TrimPrefix(m.Subject, appliedSubject))
-	var ack Ack
-	if err != nil || p < 0 || p >= Partitions || json.Unmarshal(m.Data, &ack) != nil {
-		return
+	if p, err := strconv.Atoi(strings.TrimPrefix(m.Subject, appliedSubject)); err == nil && p >= 0 && p < Partitions {
+		select {
+		case a.parts[p].told <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (a *Acks) follow(ctx context.Context, p int) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.parts[p].told:
+			_ = a.look(ctx, p) // requests that wait look for themselves
+		}
+	}
+}
+
+// look asks Redis how far a partition is.
+func (a *Acks) look(ctx context.Context, p int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	at, err := a.redis.Progress(ctx, p)
+	if err != nil {
+		return err
 	}
 	q := &a.parts[p]
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if ack.Log != q.log {
-		q.log = ack.Log
+	if at.Log != q.log {
+		q.log = at.Log
 		q.Reset(0) // the stream was created again: its sequences count from one
 	}
 	refused := map[uint64]error{}
-	for seq, why := range ack.Refused {
-		refused[seq] = a.refusal(why)
+	for seq, why := range at.Refused {
+		if seq > q.Seq() {
+			refused[seq] = a.refusal(why)
+		}
 	}
-	q.Advance(ack.Seq, refused)
+	q.Advance(at.Applied, refused)
+	return nil
 }
 
-// Wait waits until an entry is in Redis, or returns why it was refused. Now and then it asks Redis: what an owner
-// says may get lost.
+// Wait waits until an entry is in Redis, or returns why it was refused, or that Redis does not answer. Now and then it
+// asks: what an owner says may get lost.
 func (a *Acks) Wait(ctx context.Context, p int, seq uint64) error {
-	return a.parts[p].Applied.Wait(ctx, seq, func() error {
-		if applied, err := a.redis.Applied(ctx, p); err == nil {
-			a.parts[p].Advance(applied, nil)
-		}
-		return nil
-	})
+	return a.parts[p].Applied.Wait(ctx, seq, func() error { return a.look(ctx, p) })
 }

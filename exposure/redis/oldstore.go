@@ -124,6 +124,8 @@ func (o *Old) readInTurn(ctx context.Context, user string) ([]trace.Exposure, er
 	return history, cmp.Or(err, wait.For(ctx, time.Since(started)))
 }
 
+var historyTypes = []string{"zset", "set", "list"}
+
 // walked is what a walk over the keys that match has met.
 type walked struct {
 	users, foreign int
@@ -148,7 +150,7 @@ func (o *Old) walk(ctx context.Context, client rueidis.Client, use func(user str
 				return fmt.Errorf("old store: %w", err)
 			}
 			user := strings.TrimSuffix(strings.TrimPrefix(keys[i], before), after)
-			if !slices.Contains([]string{"zset", "set", "list"}, kind) || wire.CheckName("user", user, true) != nil {
+			if !slices.Contains(historyTypes, kind) || wire.CheckName("user", user, true) != nil {
 				if w.foreign++; len(w.names) < 5 {
 					w.names = append(w.names, fmt.Sprintf("%.80q (%s)", keys[i], kind))
 				}
@@ -211,7 +213,8 @@ func (o *Old) ImportAll(ctx context.Context) {
 		if wait.For(ctx, 10*time.Second) != nil {
 			return
 		}
-		o.Logger.WarnContext(ctx, "exposure: the import from the old store begins again", "walked", w.String(), "err", err)
+		o.Logger.WarnContext(ctx, "exposure: the import from the old store begins again", "walked", w.String(),
+			"err", err)
 	}
 }
 

@@ -22,8 +22,8 @@ const LeaseTTL = 5 * time.Second
 
 const renewEvery = time.Second
 
-// Owners spreads the partitions over the services that share a bucket. Run sets Owned and
-// Free; the other fields are set before Run.
+// Owners spreads the partitions over the services that share a bucket. Run sets Owned; the other exported fields are
+// set before Run.
 type Owners struct {
 	KV     jetstream.KeyValue
 	Name   string // of this service, another one for each start
@@ -33,7 +33,17 @@ type Owners struct {
 
 	held  map[int]*lease // owned by Run
 	Owned atomic.Int64   // partitions of this service
-	Free  atomic.Int64   // partitions without an owner, by the last look
+	taken atomic.Int64   // partitions with an owner, by the last look
+	whole atomic.Int64   // unix nanoseconds of the last look when all were
+}
+
+// Unowned is how many partitions have no owner. Those that move from one to another, as they do within seconds, do
+// not count.
+func (o *Owners) Unowned() int64 {
+	if time.Since(time.Unix(0, o.whole.Load())) < 2*LeaseTTL {
+		return 0
+	}
+	return Partitions - o.taken.Load()
 }
 
 // lease is a partition of this service.
@@ -59,7 +69,6 @@ const (
 // Run holds a share of the partitions until ctx ends. Then it gives them up.
 func (o *Owners) Run(ctx context.Context) {
 	o.held = map[int]*lease{}
-	o.Free.Store(Partitions)
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for {
@@ -101,7 +110,9 @@ func (o *Owners) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Free.Store(int64(Partitions - len(taken)))
+	if o.taken.Store(int64(len(taken))); len(taken) == Partitions {
+		o.whole.Store(time.Now().UnixNano())
+	}
 	share := (Partitions + nodes - 1) / nodes
 	for p := range o.held {
 		if len(o.held) > share {

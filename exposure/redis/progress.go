@@ -1,7 +1,9 @@
 package redis
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strconv"
@@ -53,12 +55,17 @@ func (r *Conn) Acquire(ctx context.Context, p int, log string, last uint64) (m M
 
 var advanceScript = rueidis.NewLuaScriptNoShaRetryable(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'applied', ARGV[2])
+redis.call('HSET', KEYS[1], 'applied', ARGV[2], 'refused', ARGV[3])
 return 1`)
 
-// Advance stores how far the owner of an epoch has applied its partition, or returns ErrFenced.
-func (r *Conn) Advance(ctx context.Context, p int, epoch, applied uint64) error {
-	args := []string{digits(epoch), digits(applied)}
+// Advance stores how far the owner of an epoch has applied its partition, and why recent entries were refused, or
+// returns ErrFenced.
+func (r *Conn) Advance(ctx context.Context, p int, epoch, applied uint64, refused map[uint64]string) error {
+	why, err := json.Marshal(refused)
+	if err != nil {
+		return err
+	}
+	args := []string{digits(epoch), digits(applied), string(why)}
 	done, err := advanceScript.Exec(ctx, r.Client, []string{r.part(p)}, args).AsInt64()
 	if err == nil && done == 0 {
 		return ErrFenced
@@ -66,16 +73,28 @@ func (r *Conn) Advance(ctx context.Context, p int, epoch, applied uint64) error 
 	return wrap.Err(err, "exposure: progress of partition %d to Redis", p)
 }
 
-// Applied is how far a partition has been applied.
-func (r *Conn) Applied(ctx context.Context, p int) (uint64, error) {
-	s, err := r.Client.Do(ctx, r.Client.B().Hget().Key(r.part(p)).Field("applied").Build()).ToString()
-	if rueidis.IsRedisNil(err) {
-		return 0, nil
-	}
+// Progress is how far a partition has been applied.
+type Progress struct {
+	Log     string // identity of the log
+	Applied uint64
+	Refused map[uint64]string // of recent entries: why they were not applied
+}
+
+// Progress reads how far a partition has been applied.
+func (r *Conn) Progress(ctx context.Context, p int) (at Progress, err error) {
+	get := r.Client.B().Hmget().Key(r.part(p)).Field("log", "applied", "refused").Build()
+	fields, err := r.Client.Do(ctx, get).AsStrSlice()
 	if err != nil {
-		return 0, fmt.Errorf("exposure: progress of partition %d from Redis: %w", p, err)
+		return at, fmt.Errorf("%w: progress of partition %d: %v", ErrAway, p, err)
 	}
-	return strconv.ParseUint(s, 16, 64)
+	at.Log = fields[0]
+	if fields[1] != "" {
+		at.Applied, err = strconv.ParseUint(fields[1], 16, 64)
+	}
+	if err == nil && fields[2] != "" {
+		err = json.Unmarshal([]byte(fields[2]), &at.Refused)
+	}
+	return at, wrap.Err(err, "exposure: progress of partition %d from Redis", p)
 }
 
 // Secret returns the secret of the store, nil if it has none. One that is given becomes it, unless there is one.
@@ -95,12 +114,24 @@ func (r *Conn) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
 	return secret, wrap.Err(err, "exposure: secret from Redis")
 }
 
+// KeepSecret writes the secret again if Redis has lost it.
+func (r *Conn) KeepSecret(ctx context.Context, secret []byte) error {
+	have, err := r.Secret(ctx, secret)
+	if err == nil && !bytes.Equal(have, secret) {
+		err = fmt.Errorf("%s:secret is another one than at the start: start again", r.Prefix)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	return nil
+}
+
 // Replayed is how far back an owner that begins applies the log again.
 const Replayed = time.Minute
 
-// Masters returns the run of each server that is a master now, by its address, or of the only server. One that does
-// not answer is left out.
-func Masters(ctx context.Context, client rueidis.Client) (map[string]string, error) {
+// Masters returns the run of each server that is a master now, by its address, or of the only server, and the policy
+// by which one of them drops keys when it is full, if one does. A server that does not answer is left out.
+func Masters(ctx context.Context, client rueidis.Client) (masters map[string]string, evicts string, err error) {
 	masters, nodes := map[string]string{}, client.Nodes()
 	var failed error
 	for address, node := range nodes {
@@ -108,14 +139,22 @@ func Masters(ctx context.Context, client rueidis.Client) (map[string]string, err
 		if err != nil {
 			failed = err
 		} else if len(nodes) == 1 || strings.Contains(info, "role:master") {
-			_, rest, _ := strings.Cut(info, "run_id:")
-			masters[address], _, _ = strings.Cut(rest, "\r")
+			masters[address] = infoOf(info, "run_id")
+			if policy := infoOf(info, "maxmemory_policy"); policy != "noeviction" {
+				evicts = policy
+			}
 		}
 	}
 	if len(masters) == 0 {
-		return nil, fmt.Errorf("exposure: no Redis master answers: %w", failed)
+		return nil, "", fmt.Errorf("%w: no master: %v", ErrAway, failed)
 	}
-	return masters, nil
+	return masters, evicts, nil
+}
+
+func infoOf(info, name string) string {
+	_, value, _ := strings.Cut(info, "\n"+name+":")
+	value, _, _ = strings.Cut(value, "\r")
+	return value
 }
 
 // Changed adds the masters of now to those known, and reports whether one is new: it may

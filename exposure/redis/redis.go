@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/zeebo/xxh3"
+
+	"jianguo/exposure/state"
 )
 
 // Partitions is the number of parts that users are divided into.
@@ -23,18 +26,17 @@ const Partitions = 16
 // PartitionOf is the partition of a user.
 func PartitionOf(user string) int { return int(xxh3.HashString(user) % Partitions) }
 
-// ErrFenced is returned to an owner that is no longer one.
-var ErrFenced = errors.New("exposure: another service has taken over these users")
+var (
+	// ErrFenced is returned to an owner that is no longer one.
+	ErrFenced = errors.New("exposure: another service has taken over these users")
+	// ErrAway is wrapped by errors of a Redis that does not answer, or has lost what it held.
+	ErrAway = errors.New("exposure: the Redis of users' histories is not available")
+)
 
 // Version orders the states of a record.
 type Version struct{ Epoch, Seq uint64 }
 
 func (v Version) String() string { return fmt.Sprintf("%016x%016x", v.Epoch, v.Seq) }
-
-// Less reports whether a version is earlier than another.
-func (v Version) Less(w Version) bool {
-	return v.Epoch < w.Epoch || v.Epoch == w.Epoch && v.Seq < w.Seq
-}
 
 func parseVersion(s string) (v Version, err error) {
 	if len(s) != 32 {
@@ -55,18 +57,46 @@ func KeyOf(history, user string) Key { return Key{history, user} }
 
 // Record is a user in one history.
 type Record struct {
-	Version Version // zero: there is no record
+	Version Version // zero: there is no record; the highest: Stored is none
+	Stored  string  // the version as Redis has it
 	Head    []byte  // nil: nothing is remembered
 	Shards  map[int64][]byte
+	Others  []string // fields that are none of a record, and Aside
 }
+
+// State decodes a record of an address with all its shards.
+func (r *Record) State(addr string) (*state.State, error) {
+	if r.Head == nil {
+		return new(state.State), nil
+	}
+	st, err := state.DecodeHead(r.Head, addr)
+	if err != nil {
+		return nil, err
+	}
+	shards := st.Shards()
+	for i := range shards {
+		if err := state.DecodeShard(r.Shards[shards[i].ID()], &shards[i]); err != nil {
+			return nil, err
+		}
+	}
+	return st, nil
+}
+
+const (
+	// Aside is the field that keeps, as DUMP gives it, what stood under the key and could not be read; and a write that
+	// does this.
+	Aside = "aside"
+	// Over is a write over what no owner has written: a version that may be later than the new one.
+	Over = "over"
+)
 
 // Write is a record's new state. Of its shards it has those that changed.
 type Write struct {
 	Key
 	Record
-	Found Version       // that the new state was made of
+	Found string        // the version that the new state was made of, as Redis has it
 	Freed []int64       // shards that are no longer needed
-	Anew  bool          // the record found could not be read: all of it goes
+	May   string        // Over, Aside, or neither
 	TTL   time.Duration // until nothing of it is remembered
 }
 
@@ -140,85 +170,107 @@ func (r *Conn) Ask(ctx context.Context, k Key) *Asked {
 	return &Asked{r.Client.DoStream(ctx, r.Client.B().Hget().Key(r.Name(k)).Field("v").Build())}
 }
 
-// Version reads the answer, which is the zero version where there is no record.
-func (a *Asked) Version() (Version, error) {
+// Version reads the answer as it is stored: "" where there is no record.
+func (a *Asked) Version() (string, error) {
 	var s strings.Builder
 	_, err := a.stream.WriteTo(&s)
 	if rueidis.IsRedisNil(err) {
-		return Version{}, nil
+		return "", nil
 	}
-	if err != nil {
-		return Version{}, err
-	}
-	return parseVersion(s.String())
+	return s.String(), err
 }
 
-// Get returns a record.
-func (r *Conn) Get(ctx context.Context, k Key) (*Record, error) {
-	fields, err := r.Client.Do(ctx, r.Client.B().Hgetall().Key(r.Name(k)).Build()).AsStrSlice()
-	if err != nil {
-		return nil, fmt.Errorf("exposure: read from Redis: %w", err)
-	}
-	return ParseRecord(fields)
-}
-
-// ParseRecord makes a record of the fields of a hash and their values.
-func ParseRecord(fields []string) (*Record, error) {
+// parseRecord makes a record of the fields of a hash and their values.
+func parseRecord(fields []string) *Record {
 	rec := &Record{Shards: map[int64][]byte{}}
 	for i := 0; i+1 < len(fields); i += 2 {
-		var err error
-		switch name, value := fields[i], fields[i+1]; name {
-		case "v":
-			rec.Version, err = parseVersion(value)
-		case "h":
+		switch name, value := fields[i], fields[i+1]; {
+		case name == "v" && value != "":
+			var err error
+			if rec.Version, err = parseVersion(value); err != nil {
+				rec.Version = Version{math.MaxUint64, math.MaxUint64}
+			}
+			rec.Stored = value
+		case name == "h" && value != "":
 			rec.Head = []byte(value)
-		default:
-			var id int64
-			id, err = strconv.ParseInt(name, 10, 64)
-			rec.Shards[id] = []byte(value)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("exposure: record in Redis: field %.20q: %w", fields[i], err)
+		case name != "v" && name != "h":
+			if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+				rec.Shards[id] = []byte(value)
+			} else {
+				rec.Others = append(rec.Others, name)
+			}
 		}
 	}
-	return rec, nil
+	return rec
 }
 
-// Heads returns records without their shards, in the order of the keys.
-func (r *Conn) Heads(ctx context.Context, keys []Key) ([]Record, error) {
+// Found is a record as Redis has it, or why that is none: an error that wraps ErrCorrupt.
+type Found struct {
+	Key
+	*Record // without anything: it has expired meanwhile
+	Err     error
+}
+
+// noHash is what stands for the version of a key of another type.
+const noHash = "WRONGTYPE"
+
+// Read reads records in one pipeline, in the order of the keys; with headsOnly without their shards.
+func (r *Conn) Read(ctx context.Context, headsOnly bool, keys ...Key) ([]Found, error) {
 	commands := make(rueidis.Commands, len(keys))
 	for i, k := range keys {
-		commands[i] = r.Client.B().Hmget().Key(r.Name(k)).Field("v", "h").Build()
+		if commands[i] = r.Client.B().Hgetall().Key(r.Name(k)).Build(); headsOnly {
+			commands[i] = r.Client.B().Hmget().Key(r.Name(k)).Field("v", "h").Build()
+		}
 	}
-	out := make([]Record, len(keys))
+	out := make([]Found, len(keys))
 	for i, result := range r.Client.DoMulti(ctx, commands...) {
 		fields, err := result.AsStrSlice() // "" for one that is missing: none is empty
-		if err == nil && fields[0] != "" {
-			out[i].Version, err = parseVersion(fields[0])
+		if headsOnly && err == nil {
+			fields = []string{"v", fields[0], "h", fields[1]}
 		}
-		if err != nil {
+		out[i] = Found{Key: keys[i], Record: parseRecord(fields)}
+		if bad, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(bad.Error(), noHash) {
+			out[i].Stored, out[i].Err = noHash, fmt.Errorf("exposure: the key is no hash: %w", state.ErrCorrupt)
+		} else if err != nil {
 			return nil, fmt.Errorf("exposure: read from Redis: %w", err)
-		}
-		if fields[1] != "" {
-			out[i].Head = []byte(fields[1])
 		}
 	}
 	return out, nil
 }
 
-// putScript takes version, milliseconds, head, whether all that was goes, version found, number of freed shards,
-// these, and then numbers and bytes of shards. It writes over the version found, or over its own, where it is
-// repeated, and over no later one.
+// Get returns a record.
+func (r *Conn) Get(ctx context.Context, k Key) (*Record, error) {
+	found, err := r.Read(ctx, false, k)
+	if err != nil {
+		return nil, err
+	}
+	return found[0].Record, found[0].Err
+}
+
+// putScript takes version, milliseconds, head, what may be written over, version found, number of freed shards, these,
+// and then numbers and bytes of shards. It writes over the version found, or over its own, where it is repeated, and,
+// unless told, over no later one.
 var putScript = rueidis.NewLuaScriptNoShaRetryable(`
-local have = redis.call('HGET', KEYS[1], 'v') or '00000000000000000000000000000000'
-if have ~= ARGV[5] and have ~= ARGV[1] or have > ARGV[1] then return 0 end
+local have = redis.pcall('HGET', KEYS[1], 'v')
+if type(have) == 'table' then
+	if string.sub(have.err, 1, 9) ~= 'WRONGTYPE' then return have end
+	have = 'WRONGTYPE'
+end
+have = have or ''
+local found, aside = have == ARGV[5], false
+if found and ARGV[4] == 'aside' then
+	aside = redis.call('DUMP', KEYS[1])
+elseif not found and have ~= ARGV[1] or have > ARGV[1] and not (found and ARGV[4] == 'over') then
+	return 0
+end
 local freed = tonumber(ARGV[6])
-if ARGV[3] == '' or ARGV[4] == 'true' then redis.call('DEL', KEYS[1]) end
+if ARGV[3] == '' or aside then redis.call('DEL', KEYS[1]) end
 redis.call('HSET', KEYS[1], 'v', ARGV[1])
 if ARGV[3] ~= '' then
 	redis.call('HSET', KEYS[1], 'h', ARGV[3])
 	for i = 7, 6 + freed do redis.call('HDEL', KEYS[1], ARGV[i]) end
 	for i = 7 + freed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i+1]) end
+	if aside then redis.call('HSET', KEYS[1], 'aside', aside) end
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
@@ -229,7 +281,7 @@ func (r *Conn) Put(ctx context.Context, writes []Write) error {
 	calls := make([]rueidis.LuaExec, len(writes))
 	for i, w := range writes {
 		args := []string{w.Version.String(), strconv.FormatInt(max(w.TTL, time.Second).Milliseconds(), 10),
-			rueidis.BinaryString(w.Head), strconv.FormatBool(w.Anew), w.Found.String(), strconv.Itoa(len(w.Freed))}
+			rueidis.BinaryString(w.Head), w.May, w.Found, strconv.Itoa(len(w.Freed))}
 		for _, id := range w.Freed {
 			args = append(args, strconv.FormatInt(id, 10))
 		}

@@ -17,7 +17,7 @@ var Moved = Version{Epoch: 0, Seq: 1}
 
 // Scan calls use with the names of the keys that match a pattern, some at a time and in no order. One may come twice.
 func Scan(ctx context.Context, client rueidis.Client, pattern string, use func(names []string) error) error {
-	masters, err := Masters(ctx, client)
+	masters, _, err := Masters(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (r *Conn) Each(ctx context.Context, use func(records []Found, others []stri
 				others = append(others, name)
 			}
 		}
-		records, err := r.Read(ctx, keys)
+		records, err := r.Read(ctx, false, keys...)
 		if err != nil {
 			return err
 		}
@@ -76,35 +76,19 @@ func (r *Conn) keyNamed(name string) (k Key, ok bool) {
 	return Key{User: rest[:end], History: rest[end+2:]}, true
 }
 
-// Found is a record as Redis has it, or why that is none.
-type Found struct {
-	Key
-	*Record // without anything: it has expired meanwhile
-	Err     error
-}
-
-// Read reads records in one pipeline, in the order of the keys.
-func (r *Conn) Read(ctx context.Context, keys []Key) ([]Found, error) {
-	commands := make(rueidis.Commands, len(keys))
-	for i, k := range keys {
-		commands[i] = r.Client.B().Hgetall().Key(r.Name(k)).Build()
-	}
-	out := make([]Found, len(keys))
-	for i, result := range r.Client.DoMulti(ctx, commands...) {
-		fields, err := result.AsStrSlice()
-		if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
-			return nil, fmt.Errorf("exposure: read from Redis: %w", err)
-		}
-		out[i] = Found{Key: keys[i], Err: err}
-		if err == nil {
-			out[i].Record, out[i].Err = ParseRecord(fields)
-		}
-	}
-	return out, nil
-}
-
 // ErrLive says that a Redis holds what a service has written.
 var ErrLive = errors.New("the Redis holds histories that a service has written, and no secret to read them by")
+
+// NoRecords returns ErrLive if there is a record.
+func (r *Conn) NoRecords(ctx context.Context) error {
+	return Scan(ctx, r.Client, Pattern(r.Prefix+":{")+"*", func(names []string) error {
+		if len(names) > 0 {
+			return fmt.Errorf("exposure: %w: restore the key %[2]s:secret from a copy of that Redis, or remove all "+
+				"keys %[2]s:* to start afresh", ErrLive, r.Prefix)
+		}
+		return nil
+	})
+}
 
 // Clear removes the records of a move that was not finished. It returns ErrLive if one of them is not of a move.
 func (r *Conn) Clear(ctx context.Context) error {

@@ -64,15 +64,22 @@ var other = regexp.MustCompile(`^:(secret|part:([0-9]|1[0-5]))$`)
 
 func (v *storeVerifier) record(f Found) {
 	addr, err := state.Address(f.History, f.User), f.Err
-	if err == nil && f.Version == (Version{}) {
-		if f.Head == nil && len(f.Shards) == 0 {
+	if err == nil && f.Stored != f.Version.String() {
+		if f.Stored == "" && f.Head == nil && len(f.Shards) == 0 {
 			return // it has expired
 		}
-		err = errors.New("the record has no version")
+		err = fmt.Errorf("%q is no version", f.Stored)
 	}
 	if err != nil {
 		v.Say("user %q: %w", addr, err)
 		return
+	}
+	for _, name := range f.Others {
+		if name == Aside {
+			v.Quarantined++
+		} else {
+			v.Say("user %q: field %.20q is not of a record", addr, name)
+		}
 	}
 	st := new(state.State)
 	if f.Head == nil {

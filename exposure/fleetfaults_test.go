@@ -1,0 +1,254 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jianguo/exposure/redis"
+	"jianguo/internal/testbed"
+)
+
+// do has the Redis of a fleet execute a command.
+func (f *fleetTest) do(words ...string) {
+	f.t.Helper()
+	c := f.two[0].fleet.Redis.Client
+	if err := c.Do(f.t.Context(), c.B().Arbitrary(words...).Build()).Error(); err != nil {
+		f.t.Fatal(words, err)
+	}
+}
+
+func (f *fleetTest) eventually(what string, true func() bool) {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); !true(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatal("not within the time: ", what)
+		}
+	}
+}
+
+// seen reports an item through one service.
+func (f *fleetTest) seen(s *Store, user, item string) error {
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	return s.Expose(ctx, Event{Kind: Seen, User: user, Items: []string{item}})
+}
+
+// TestDamagedRecords: whatever is wrong with a record, a report that is answered is known, and others of the partition
+// go on. What the head holds is kept where it can be read, and otherwise set aside until the user is forgotten.
+func TestDamagedRecords(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
+	ids := func(from, to int) (list []string) {
+		for i := from; i < to; i++ {
+			list = append(list, fmt.Sprint("i", i))
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		damage func(key string)
+		kept   bool
+	}{
+		"a string":               {func(key string) { f.do("DEL", key); f.do("SET", key, "text") }, false},
+		"a stream":               {func(key string) { f.do("DEL", key); f.do("XADD", key, "*", "a", "b") }, false},
+		"a head that is none":    {func(key string) { f.do("HSET", key, "h", "head") }, false},
+		"no shards":              {func(key string) { f.hdelShards(key) }, false},
+		"a version that is none": {func(key string) { f.do("HSET", key, "v", "ff") }, true},
+		"an empty version":       {func(key string) { f.do("HSET", key, "v", "") }, true},
+		"the last version":       {func(key string) { f.do("HSET", key, "v", strings.Repeat("f", 32)) }, true},
+		"an epoch to come":       {func(key string) { f.do("HSET", key, "v", fmt.Sprintf("%016x%016x", 0xff, 1)) }, true},
+		"an entry to come":       {func(key string) { f.do("HSET", key, "v", fmt.Sprintf("%016x%016x", 1, 1<<40)) }, true},
+		"a field that is none":   {func(key string) { f.do("HSET", key, "colour", "red") }, true},
+	} {
+		user, neighbour := name, name
+		for n := 0; neighbour == user || redis.PartitionOf(neighbour) != redis.PartitionOf(user); n++ {
+			neighbour = fmt.Sprint(name, n)
+		}
+		if err := f.two[0].Expose(t.Context(), Event{Kind: Seen, User: user, Items: ids(0, 80)}); err != nil {
+			t.Fatal(err)
+		}
+		unseenIn(t, f.two[1], user, "i0") // which has the state in memory from now on
+		c.damage("test:{" + user + "}:")
+		for i, who := range []string{neighbour, user, user} {
+			if err := f.seen(f.two[i%2], who, fmt.Sprint("new", i)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		want := []string{"new1", "new2"} // of those, what was seen; a service may ask for them in any order
+		if c.kept {
+			want = append(want, ids(0, 80)...)
+		}
+		// Enough to fold, which needs the shards.
+		if err := f.two[1].Expose(t.Context(), Event{Kind: Seen, User: user, Items: ids(80, 100)}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i, s := range f.two {
+			if got := unseenIn(t, s, user, append(want, ids(80, 100)...)...); len(got) > 0 {
+				t.Errorf("%s: service %d returns what was seen: %q", name, i, got)
+			}
+		}
+		others := func() []string {
+			rec, err := f.two[0].fleet.Redis.Get(t.Context(), redis.Key{User: user})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rec.Others
+		}
+		if got := slices.Contains(others(), redis.Aside); got == c.kept {
+			t.Errorf("%s: set aside: %v", name, got)
+		}
+		if err := f.two[0].Forget(t.Context(), user); err != nil || len(others()) > 0 {
+			t.Errorf("%s: after a forget %q, %v", name, others(), err)
+		}
+	}
+	f.verify()
+}
+
+func (f *fleetTest) hdelShards(key string) {
+	c := f.two[0].fleet.Redis.Client
+	fields, err := c.Do(f.t.Context(), c.B().Hkeys().Key(key).Build()).AsStrSlice()
+	if err != nil || len(fields) < 3 {
+		f.t.Fatal("no shards: ", fields, err)
+	}
+	for _, field := range fields {
+		if field != "v" && field != "h" {
+			f.do("HDEL", key, field)
+		}
+	}
+}
+
+// TestForgedProgress: a report is not answered by what a client of the bus says, and a Redis that has stopped is named.
+func TestForgedProgress(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	if err := f.seen(f.two[0], "u", "a"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := f.two[0].cfg.Log.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.do("CLIENT", "PAUSE", "600000", "ALL")
+	forge := func() {
+		for p := range redis.Partitions {
+			_ = f.js.Conn().Publish(fmt.Sprint("histories.applied.", p), fmt.Appendf(nil, `{"log":%q,"seq":%d}`, log.ID, 1<<40))
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- f.seen(f.two[0], "u", "b") }()
+	for {
+		forge()
+		select {
+		case err := <-done:
+			if !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "Redis") {
+				t.Errorf("a report while Redis is stopped: %v", err)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// TestRefusedIsAnswered: what an owner refuses is an error for whoever waits, on any service.
+func TestRefusedIsAnswered(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	for i := range testbed.Count(20, 50, 200) {
+		a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
+		if err := f.two[i%2].Expose(t.Context(), Event{Kind: Link, User: a, From: b}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.two[1-i%2].Expose(t.Context(), Event{Kind: Link, User: b, From: a}); !errors.Is(err, ErrLink) {
+			t.Errorf("a circle: %v", err)
+		}
+	}
+}
+
+// TestSecretLost: a secret that Redis has lost comes back from a service that runs. Without one, no service starts over
+// histories that it cannot read.
+func TestSecretLost(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	if err := f.seen(f.two[0], "u", "a"); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := redis.Open(f.redis, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	f.do("DEL", "test:secret")
+	f.eventually("the secret is back", func() bool { s, err := conn.Secret(t.Context(), nil); return err == nil && s != nil })
+	f.two[1].Close()
+	f.open(1)
+	if got := unseenIn(t, f.two[1], "u", "a"); len(got) > 0 {
+		t.Errorf("seen again: %q", got)
+	}
+	cfg := f.cfg
+	cfg.Path, cfg.Log, cfg.Shared = t.TempDir()+"/exposure.db", f.two[0].cfg.Log, &Shared{Redis: conn}
+	for _, s := range f.two {
+		s.Close()
+	}
+	if err := conn.Client.Do(t.Context(), conn.Client.B().Del().Key("test:secret").Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), cfg)
+	if !errors.Is(err, redis.ErrLive) || !strings.Contains(err.Error(), "restore the key test:secret") || !strings.Contains(err.Error(), "to start afresh") {
+		t.Errorf("a start without the secret: %v", err)
+	}
+	if s, err := conn.Secret(t.Context(), nil); err != nil || s != nil {
+		t.Errorf("there is another secret now: %v", err)
+	}
+}
+
+// TestEvictionIsSaid: a metric says that the Redis may drop histories.
+func TestEvictionIsSaid(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(f.two[0].Collectors()...)
+	evicts := func() float64 {
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			if family.GetName() == "jianguo_exposure_store_evicts" {
+				return family.Metric[0].GetGauge().GetValue()
+			}
+		}
+		return -1
+	}
+	if got := evicts(); got != 0 {
+		t.Errorf("by default: %v", got)
+	}
+	f.do("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+	f.eventually("the metric is 1", func() bool { return evicts() == 1 })
+}
+
+// TestReadyWhilePartitionsMove: the service that remains is ready all the time, and is not before all users have an
+// owner for the first time.
+func TestReadyWhilePartitionsMove(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	s := f.two[0]
+	if n := new(redis.Owners).Unowned(); n != redis.Partitions {
+		t.Errorf("before the first look %d partitions have no owner", n)
+	}
+	f.eventually("both own their share", func() bool {
+		return s.fleet.Owners.Owned.Load() == redis.Partitions/2 && s.Trouble() == nil
+	})
+	f.two[1].Close()
+	f.eventually("one owns all", func() bool {
+		if err := s.Trouble(); err != nil {
+			t.Fatal(err)
+		}
+		return s.fleet.Owners.Owned.Load() == redis.Partitions
+	})
+}
