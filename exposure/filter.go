@@ -64,14 +64,19 @@ func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format
 	return r.answer.AppendJSON(dst, o), o, nil
 }
 
+// told says that the request asks for what items tell, not only for the items.
+func (r *request) told() bool { return r.Scope == "telling" || r.Scope == "story" }
+
 // check is what a filter request has to fulfil.
 func (r *request) check() error {
 	if err := cmp.Or(wire.CheckName("user", r.User, true), wire.CheckName("scene", r.Scene, false)); err != nil {
 		return err
 	}
 	switch {
-	case r.Scope != "" && r.Scope != "item" && r.Scope != "story":
-		return wire.Invalidf("scope", "is %.60q: item or story", r.Scope)
+	case r.Scope != "" && r.Scope != "item" && r.Scope != "telling" && r.Scope != "story":
+		return wire.Invalidf("scope", "is %.60q: item, telling or story", r.Scope)
+	case r.Adds < 0 || r.Adds > 0 && r.Scope != "story":
+		return wire.Invalidf("adds", "is a number of characters, with the scope story")
 	case r.Mark != "" && r.Mark != "delivered":
 		return wire.Invalidf("mark", "is %.60q: only delivered can be marked", r.Mark)
 	case r.Max < 0:
@@ -105,9 +110,9 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 		defer cancel()
 	}
 	r.answer.Degraded = ""
-	if r.Scope == "story" {
+	if r.told() {
 		if s.cfg.Stories == nil {
-			return wire.Outcome{}, wire.Invalidf("scope", "story is not available: this service has no articles")
+			return wire.Outcome{}, wire.Invalidf("scope", "%s is not available: this service has no articles", r.Scope)
 		}
 		r.stories.Find(s.cfg.Stories, &r.Query)
 		if !s.cfg.Stories.Ready() {
@@ -140,7 +145,7 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 func (s *Store) keysOf(r *request, dst []uint32, user string) []uint32 {
 	seed := wire.Seed(&s.secret, user)
 	dst = r.Keys(dst, seed)
-	if r.Scope == "story" {
+	if r.told() {
 		dst = r.stories.AppendKeys(dst, seed)
 	}
 	return dst
@@ -167,8 +172,8 @@ func (s *Store) look(ctx context.Context, r *request) (err error) {
 		r.marks = slices.Grow(r.marks[:0], len(r.keys))[:len(r.keys)]
 		clear(r.marks)
 	}
-	if err == nil && r.Scope == "story" {
-		r.stories.Spread(r.Len(), r.keys, r.marks)
+	if err == nil && r.told() {
+		r.stories.Spread(r.Scope == "story", r.Adds, r.Len(), r.keys, r.marks)
 	}
 	if old != nil && slices.Contains(reads, "") && (err == nil || old.Shadow) {
 		if !old.Ask(ctx, err == nil, imported, &r.Query, r.marks[:r.Len()]) {

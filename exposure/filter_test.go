@@ -47,7 +47,7 @@ func benchRequest(b *testing.B) (*fixture, []byte) {
 	f := newFixture(b, Config{Stories: NewStories()})
 	f.cfg.Stories.SetReady()
 	for i := range 50_000 { // one candidate in fifty is in a story, a twentieth of all that are
-		f.cfg.Stories.Link(fmt.Sprintf("news-%09d", 50*i), fmt.Sprintf("reprint-%09d", i))
+		f.cfg.Stories.Link(fmt.Sprintf("news-%09d", 50*i), fmt.Sprintf("reprint-%09d", i), 0)
 	}
 	f.report(Seen, "u", ids(0, 5000)...)
 	var cands []string

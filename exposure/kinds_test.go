@@ -148,7 +148,7 @@ func TestKinds(t *testing.T) {
 func TestKindsReachAll(t *testing.T) {
 	cfg := kindsConfig()
 	cfg.Stories = NewStories()
-	cfg.Stories.Link("copy", "original")
+	cfg.Stories.Link("copy", "original", 0)
 	cfg.Stories.SetReady()
 	f := newFixture(t, cfg)
 	f.must(f.Expose(t.Context(), Event{Kind: Link, User: "ann", From: "phone"}))

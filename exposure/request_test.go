@@ -10,7 +10,8 @@ type Request struct {
 	User  string   `json:"user"`
 	Items []string `json:"items"`
 	Scene string   `json:"scene,omitempty"`
-	Scope string   `json:"scope,omitempty"` // "" or "item"
+	Scope string   `json:"scope,omitempty"` // "" or "item", "telling", "story"
+	Adds  int      `json:"adds,omitempty"`
 	// Max is the number of items returned at most; 0 is no limit.
 	Max int `json:"max,omitempty"`
 	// AtLeast brings back up to so many items that only shards hold, those of

@@ -27,7 +27,10 @@ func found(t rapid.TB, s *Stories, ids []string) map[string][]string {
 		out[id] = []string{id}
 	}
 	for _, h := range f.hits {
-		story := slices.Clone(f.others[h.from:h.to])
+		var story []string
+		for _, other := range f.others[h.from:h.to] {
+			story = append(story, other.id)
+		}
 		slices.Sort(story)
 		out[ids[h.number]] = story
 	}
@@ -46,7 +49,7 @@ func TestStories(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(rt, "changes") {
 			a, b := id.Draw(rt, "a"), id.Draw(rt, "b")
 			if a != b && rapid.IntRange(0, 3).Draw(rt, "link") > 0 {
-				s.Link(a, b)
+				s.Link(a, b, 0)
 				of[a] = b
 			} else {
 				s.Unlink(a)
@@ -94,7 +97,7 @@ func TestMost(t *testing.T) {
 	for i := range 3 * mostTold {
 		ids = append(ids, fmt.Sprint(i))
 		if i > 0 {
-			s.Link(fmt.Sprint(i), fmt.Sprint(i-1))
+			s.Link(fmt.Sprint(i), fmt.Sprint(i-1), 0)
 		}
 	}
 	for id, story := range found(t, s, ids) {
@@ -106,10 +109,10 @@ func TestMost(t *testing.T) {
 
 // TestSpread: an item is marked by the others of its story, not by itself.
 func TestSpread(t *testing.T) {
-	f := foundStories{hits: []storyHit{{0, 0, 2}, {1, 2, 4}}, others: []string{"a", "b", "c", "d"}}
+	f := foundStories{hits: []storyHit{{0, 0, 2, 0}, {1, 2, 4, 2}}, others: []toldItem{{"a", 0, 0}, {"b", 0, 0}, {"c", 2, 0}, {"d", 2, 0}}}
 	keys := []uint32{1, 3, 9, 1, 2, 3, 4}
 	marks := []byte{kernel.InShard, kernel.Unseen, kernel.Unseen, kernel.InShard, kernel.Unseen, kernel.Unseen, kernel.InShard}
-	f.Spread(3, keys, marks)
+	f.Spread(true, 0, 3, keys, marks)
 	if want := []byte{kernel.InShard, kernel.Exact, kernel.Unseen}; !slices.Equal(marks[:3], want) {
 		t.Errorf("%v, want %v", marks[:3], want)
 	}
@@ -123,7 +126,7 @@ func TestBytes(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	s := NewStories()
 	for i := range stories {
-		s.Link(fmt.Sprintf("item-%09d", 2*i), fmt.Sprintf("item-%09d", 2*i+1))
+		s.Link(fmt.Sprintf("item-%09d", 2*i), fmt.Sprintf("item-%09d", 2*i+1), 0)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)

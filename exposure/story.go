@@ -10,12 +10,17 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// mostTold is how many items a story has at most. A further copy begins another story.
+// mostTold is how many items a story has at most. A further one begins another story. Rejected copies take half of them
+// at most, so that there is room for what is published.
 const mostTold = 64
 
-// Stories know which items tell the same story: an item and what it was published as a copy of, and what that is
-// a copy of. Only items of stories of two or more are kept, in memory, about 110 bytes an item. An unknown item
-// is a story of its own. NewStories makes them. All methods may be called from any goroutine.
+// Rejected, instead of the characters that an item adds, says that it is a copy that was not published.
+const Rejected = -1
+
+// Stories know which items tell the same story: an item and what it is a copy of or suspected to be, and what that is
+// a copy of. Within a story, a telling is an item with its copies: texts that add nothing to each other. Only items of
+// stories of two or more are kept, in memory, about 130 bytes an item. An unknown item is a story of its own.
+// NewStories makes them. All methods may be called from any goroutine.
 //
 // An exposure is stored under its item alone. A filter asks for all items of a story instead, so that stories
 // may merge and part at any time.
@@ -31,9 +36,11 @@ type Stories struct {
 
 // storyItem is an item of a story. All of its fields are under Stories.mu.
 type storyItem struct {
-	id    string
-	of    *storyItem // that it was published as a copy of, or nil
-	story *storySet
+	id      string
+	of      *storyItem // that it is a copy of, or adds something to; or nil
+	adds    int        // characters, to of; 0: none; or Rejected
+	story   *storySet
+	telling *storyItem // one of its telling, the same for all of these
 }
 
 // storySet is the items of one story.
@@ -71,15 +78,16 @@ func (s *Stories) Others(id string) (others []string) {
 	return others
 }
 
-// Link says that an item was published as a copy of another one, and no longer of any that was named before.
-func (s *Stories) Link(id, of string) {
+// Link says that an item tells the story of another one, and no longer of any that was named before; adds is how many
+// characters it adds, 0 for a copy, or Rejected.
+func (s *Stories) Link(id, of string, adds int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a, b := s.item(id), s.item(of)
-	if a.of == b {
+	if a.of == b && a.adds == adds {
 		return
 	}
-	a.of = b
+	a.of, a.adds = b, adds
 	s.again(append(slices.Clone(a.story.items), b.story.items...))
 }
 
@@ -93,7 +101,7 @@ func (s *Stories) Unlink(id string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.of = nil
+	a.of, a.adds = nil, 0
 	s.again(slices.Clone(a.story.items))
 }
 
@@ -101,7 +109,7 @@ func (s *Stories) item(id string) *storyItem {
 	it := s.items[id]
 	if it == nil {
 		it = &storyItem{id: id}
-		it.story = &storySet{[]*storyItem{it}}
+		it.story, it.telling = &storySet{[]*storyItem{it}}, it
 		s.items[id] = it
 		if 16*len(s.items) > 64*len(s.bits) {
 			s.bits = make([]uint64, 2*len(s.bits))
@@ -125,20 +133,33 @@ func (s *Stories) bit(hash uint32) uint32 { return hash & uint32(64*len(s.bits)-
 // again joins the items of some stories again, as their links say. Those that remain alone are forgotten.
 func (s *Stories) again(items []*storyItem) {
 	for _, it := range items {
-		it.story = &storySet{[]*storyItem{it}}
+		it.story, it.telling = &storySet{[]*storyItem{it}}, it
 	}
 	for _, it := range items {
-		if it.of == nil || it.story == it.of.story {
+		if it.of == nil {
 			continue
 		}
 		a, b := it.story, it.of.story
-		if len(a.items)+len(b.items) > mostTold {
-			it.of = nil
+		most := mostTold
+		if it.adds == Rejected {
+			most /= 2
+		}
+		if a != b && len(a.items)+len(b.items) > most {
+			it.of, it.adds = nil, 0
 			continue
 		}
-		b.items = append(b.items, a.items...)
-		for _, moved := range a.items {
-			moved.story = b
+		if a != b {
+			b.items = append(b.items, a.items...)
+			for _, moved := range a.items {
+				moved.story = b
+			}
+		}
+		if from, to := it.telling, it.of.telling; it.adds <= 0 && from != to {
+			for _, moved := range b.items {
+				if moved.telling == from {
+					moved.telling = to
+				}
+			}
 		}
 	}
 	for _, it := range items {
@@ -152,11 +173,19 @@ func (s *Stories) again(items []*storyItem) {
 type foundStories struct {
 	hashes []uint32
 	hits   []storyHit
-	others []string // items of these stories, one story after the other
+	others []toldItem // items of these stories, one story after the other
 }
 
-// storyHit is an item of the request that is in a story, and the story's items in others.
-type storyHit struct{ number, from, to int }
+// toldItem is an item of a story: its telling, the same for all items of one, and how many characters that adds to an
+// earlier telling.
+type toldItem struct {
+	id      string
+	telling int
+	adds    int
+}
+
+// storyHit is an item of the request that is in a story: its telling, and the story's items in others.
+type storyHit struct{ number, from, to, telling int }
 
 // Find looks up the items of a request.
 func (f *foundStories) Find(s *Stories, q *wire.Query) {
@@ -176,34 +205,50 @@ func (f *foundStories) Find(s *Stories, q *wire.Query) {
 		h, ok := known[it.story]
 		if !ok {
 			h.from = len(f.others)
-			for _, other := range it.story.items {
-				f.others = append(f.others, other.id)
-			}
+			f.append(it.story.items)
 			h.to = len(f.others)
 			if known == nil {
 				known = map[*storySet]storyHit{}
 			}
 			known[it.story] = h
 		}
-		h.number = i
+		h.number, h.telling = i, f.others[h.from+slices.Index(it.story.items, it)].telling
 		f.hits = append(f.hits, h)
+	}
+}
+
+// append appends the items of a story. A telling is named by the place of its representative in others.
+func (f *foundStories) append(items []*storyItem) {
+	from := len(f.others)
+	for _, it := range items {
+		f.others = append(f.others, toldItem{id: it.id, telling: from + slices.Index(items, it.telling)})
+	}
+	told := f.others[from:]
+	for i, it := range items {
+		first := &told[told[i].telling-from]
+		first.adds = max(first.adds, it.adds)
+	}
+	for i := range told {
+		told[i].adds = told[told[i].telling-from].adds
 	}
 }
 
 // AppendKeys appends the keys of all items of the stories found, under the seed of a user.
 func (f *foundStories) AppendKeys(keys []uint32, seed uint64) []uint32 {
-	for _, id := range f.others {
-		keys = append(keys, wire.Key([]byte(id), seed))
+	for i := range f.others {
+		keys = append(keys, wire.Key([]byte(f.others[i].id), seed))
 	}
 	return keys
 }
 
-// Spread marks an item of a request as held exactly if another one of its story is held. keys and marks are
+// Spread marks an item of a request as held exactly if another one of its telling is held, and, with the scope story,
+// if another telling is held and its own adds fewer characters than adds; adds 0: whatever it adds. keys and marks are
 // those of the request's n items, and behind them those of AppendKeys.
-func (f *foundStories) Spread(n int, keys []uint32, marks []byte) {
+func (f *foundStories) Spread(story bool, adds, n int, keys []uint32, marks []byte) {
 	for _, h := range f.hits {
-		for i := n + h.from; i < n+h.to; i++ {
-			if marks[i] != kernel.Unseen && keys[i] != keys[h.number] {
+		known := story && (adds == 0 || f.others[h.telling].adds < adds)
+		for i := h.from; i < h.to; i++ {
+			if marks[n+i] != kernel.Unseen && keys[n+i] != keys[h.number] && (known || f.others[i].telling == h.telling) {
 				marks[h.number] = kernel.Exact
 			}
 		}

@@ -8,6 +8,83 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestTellings: with the scope telling, an item is taken out if it or a copy of it was seen; with the scope story and
+// adds, also if another telling of its story was and its own adds fewer characters than that.
+func TestTellings(t *testing.T) {
+	f := newFixture(t, Config{Stories: NewStories()})
+	stories := f.cfg.Stories
+	stories.SetReady()
+	users := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		users++
+		user, item := fmt.Sprint("u", users), func(n int) string { return fmt.Sprintf("%d-%d", users, n) }
+		const items = 12
+		telling, story, adds := make([]int, items), make([]int, items), map[int]int{} // adds of a telling
+		for n := range items {
+			telling[n], story[n] = n, n
+			of := rapid.IntRange(-1, n-1).Draw(rt, "of")
+			if of < 0 {
+				continue
+			}
+			story[n] = story[of]
+			switch chars := rapid.SampledFrom([]int{0, 0, Rejected, 40, 120}).Draw(rt, "adds"); {
+			case chars > 0:
+				adds[n] = chars
+				stories.Link(item(n), item(of), chars)
+			default:
+				telling[n] = telling[of]
+				stories.Link(item(n), item(of), chars)
+			}
+		}
+		seen := map[int]bool{}
+		for range rapid.IntRange(0, 3).Draw(rt, "seen") {
+			n := rapid.IntRange(0, items-1).Draw(rt, "item")
+			seen[n] = true
+			f.report(Seen, user, item(n))
+		}
+		var asked []string
+		for n := range items {
+			asked = append(asked, item(n))
+		}
+		for _, req := range []Request{{Scope: "telling"}, {Scope: "story"}, {Scope: "story", Adds: 30}, {Scope: "story", Adds: 100}} {
+			var want []string
+			for n := range items {
+				taken := false
+				for k := range seen {
+					taken = taken || telling[k] == telling[n] || req.Scope == "story" && story[k] == story[n] &&
+						(req.Adds == 0 || adds[telling[n]] < req.Adds)
+				}
+				if !taken {
+					want = append(want, item(n))
+				}
+			}
+			req.User, req.Items = user, asked
+			if answer, err := f.Filter(t.Context(), req); err != nil || !slices.Equal(answer.Items, want) {
+				rt.Fatalf("%s, adds %d: %q %v, want %q", req.Scope, req.Adds, answer.Items, err, want)
+			}
+		}
+	})
+	for _, req := range []Request{{Scope: "text"}, {Scope: "item", Adds: 3}, {Scope: "story", Adds: -1}} {
+		req.User, req.Items = "u", []string{"i"}
+		if _, err := f.Filter(t.Context(), req); err == nil {
+			t.Errorf("%+v is answered", req)
+		}
+	}
+}
+
+// TestRoomForWhatIsPublished: rejected copies take half of a story at most.
+func TestRoomForWhatIsPublished(t *testing.T) {
+	s := NewStories()
+	for n := range 2 * mostTold {
+		s.Link(fmt.Sprint("rejected", n), "first", Rejected)
+	}
+	s.Link("update", "first", 100)
+	others := s.Others("first")
+	if len(others) > mostTold/2 || !slices.Contains(others, "rejected127") || !slices.Contains(others, "update") {
+		t.Errorf("%d others: %q", len(others), others)
+	}
+}
+
 // TestStoryScope: with the scope story, an item comes back if and only if no item of its story was seen, by the
 // user or by a linked one; without it, only the item itself counts.
 func TestStoryScope(t *testing.T) {
@@ -16,7 +93,7 @@ func TestStoryScope(t *testing.T) {
 	item := func(story, n int) string { return fmt.Sprintf("s%d-%d", story, n) }
 	for s := range 20 {
 		for n := 1; n < 3; n++ {
-			stories.Link(item(s, n), item(s, 0))
+			stories.Link(item(s, n), item(s, 0), 0)
 		}
 	}
 	answer, err := f.Filter(t.Context(), Request{User: "nobody", Items: []string{"s1-1"}, Scope: "story"})

@@ -22,7 +22,7 @@ import "slices"
 type Query struct {
 	User, Scene, Scope, Mark, Kind, At, From string
 	Item, For, Reason                        string // of requests to explain or to trace
-	Max, AtLeast, DeadlineMS                 int
+	Max, AtLeast, DeadlineMS, Adds           int
 
 	body    []byte   // as it came
 	scratch []byte   // decoded bytes of odd ids
@@ -42,7 +42,7 @@ const hasItems = 1
 
 // names are the fields of a body.
 var names = [...]string{"items", "user", "scene", "scope", "mark", "kind", "at", "from", "item", "for", "reason",
-	"max", "at_least", "deadline_ms"}
+	"max", "at_least", "deadline_ms", "adds"}
 
 // field returns the bit of a field in Query.has, 0 for an unknown one, and where its value goes: a
 // *string, an *int, or nil for the list of ids.
@@ -52,7 +52,7 @@ func (q *Query) field(name string) (bit uint16, value any) {
 		return 0, nil
 	}
 	values := [len(names)]any{nil, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For,
-		&q.Reason, &q.Max, &q.AtLeast, &q.DeadlineMS}
+		&q.Reason, &q.Max, &q.AtLeast, &q.DeadlineMS, &q.Adds}
 	return 1 << i, values[i]
 }
 
