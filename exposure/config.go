@@ -13,6 +13,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
+	"jianguo/exposure/story"
 	"jianguo/internal/steady"
 )
 
@@ -33,7 +34,7 @@ type Config struct {
 
 	Old *redis.Old // a store that is asked as well, for users of the default history; may be nil
 
-	Stories *Stories // for requests with the scope story; may be nil
+	Stories *story.Stories // for requests with the scope story; may be nil
 
 	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/story"
 	"jianguo/exposure/trace"
 )
 
@@ -25,7 +26,7 @@ func (f *fixture) explained(user, item, want string) *trace.Explanation {
 
 // TestExplain: each place that can hold an item is named, with its time.
 func TestExplain(t *testing.T) {
-	f := newFixture(t, Config{Stories: NewStories(), Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
+	f := newFixture(t, Config{Stories: story.New(), Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
 	f.cfg.Stories.Link("reprint", "original", 0)
 	f.cfg.Stories.SetReady()
 	now := f.clock.now().In(shanghai)

@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
+	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 	"jianguo/internal/wait"
 )
@@ -37,7 +38,7 @@ type request struct {
 	users      []string // whose histories count
 	otherKeys  []uint32 // keys and marks of such a user
 	otherMarks []byte
-	stories    foundStories // with scope story
+	stories    story.Found // with scope story
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
 
@@ -44,7 +45,7 @@ func BenchmarkFilter(b *testing.B) {
 }
 
 func benchRequest(b *testing.B) (*fixture, []byte) {
-	f := newFixture(b, Config{Stories: NewStories()})
+	f := newFixture(b, Config{Stories: story.New()})
 	f.cfg.Stories.SetReady()
 	for i := range 50_000 { // one candidate in fifty is in a story, a twentieth of all that are
 		f.cfg.Stories.Link(fmt.Sprintf("news-%09d", 50*i), fmt.Sprintf("reprint-%09d", i), 0)

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
 
@@ -147,7 +148,7 @@ func TestKinds(t *testing.T) {
 // back what another history than the first holds.
 func TestKindsReachAll(t *testing.T) {
 	cfg := kindsConfig()
-	cfg.Stories = NewStories()
+	cfg.Stories = story.New()
 	cfg.Stories.Link("copy", "original", 0)
 	cfg.Stories.SetReady()
 	f := newFixture(t, cfg)

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"jianguo/exposure/story"
 )
 
 // TestTellings: with the scope telling, an item is taken out if it or a copy of it was seen; with the scope story and
 // adds, also if another telling of its story was and its own adds fewer characters than that.
 func TestTellings(t *testing.T) {
-	f := newFixture(t, Config{Stories: NewStories()})
+	f := newFixture(t, Config{Stories: story.New()})
 	stories := f.cfg.Stories
 	stories.SetReady()
 	users := 0
@@ -19,15 +21,15 @@ func TestTellings(t *testing.T) {
 		users++
 		user, item := fmt.Sprint("u", users), func(n int) string { return fmt.Sprintf("%d-%d", users, n) }
 		const items = 12
-		telling, story, adds := make([]int, items), make([]int, items), map[int]int{} // adds of a telling
+		telling, told, adds := make([]int, items), make([]int, items), map[int]int{} // adds of a telling
 		for n := range items {
-			telling[n], story[n] = n, n
+			telling[n], told[n] = n, n
 			of := rapid.IntRange(-1, n-1).Draw(rt, "of")
 			if of < 0 {
 				continue
 			}
-			story[n] = story[of]
-			switch chars := rapid.SampledFrom([]int{0, 0, Rejected, 40, 120}).Draw(rt, "adds"); {
+			told[n] = told[of]
+			switch chars := rapid.SampledFrom([]int{0, 0, story.Rejected, 40, 120}).Draw(rt, "adds"); {
 			case chars > 0:
 				adds[n] = chars
 				stories.Link(item(n), item(of), chars)
@@ -51,7 +53,7 @@ func TestTellings(t *testing.T) {
 			for n := range items {
 				taken := false
 				for k := range seen {
-					taken = taken || telling[k] == telling[n] || req.Scope == "story" && story[k] == story[n] &&
+					taken = taken || telling[k] == telling[n] || req.Scope == "story" && told[k] == told[n] &&
 						(req.Adds == 0 || adds[telling[n]] < req.Adds)
 				}
 				if !taken {
@@ -72,23 +74,10 @@ func TestTellings(t *testing.T) {
 	}
 }
 
-// TestRoomForWhatIsPublished: rejected copies take half of a story at most.
-func TestRoomForWhatIsPublished(t *testing.T) {
-	s := NewStories()
-	for n := range 2 * mostTold {
-		s.Link(fmt.Sprint("rejected", n), "first", Rejected)
-	}
-	s.Link("update", "first", 100)
-	others := s.Others("first")
-	if len(others) > mostTold/2 || !slices.Contains(others, "rejected127") || !slices.Contains(others, "update") {
-		t.Errorf("%d others: %q", len(others), others)
-	}
-}
-
 // TestStoryScope: with the scope story, an item comes back if and only if no item of its story was seen, by the
 // user or by a linked one; without it, only the item itself counts.
 func TestStoryScope(t *testing.T) {
-	f := newFixture(t, Config{Stories: NewStories()})
+	f := newFixture(t, Config{Stories: story.New()})
 	stories := f.cfg.Stories
 	item := func(story, n int) string { return fmt.Sprintf("s%d-%d", story, n) }
 	for s := range 20 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/story"
 	"jianguo/exposure/trace"
 )
 
@@ -33,7 +34,7 @@ func (f *fixture) traced(user string, want ...string) {
 
 // TestTrace: a trace has every report and every filter answer, each once, across a crash and a restart, until it ends.
 func TestTrace(t *testing.T) {
-	f := newFixture(t, Config{Stories: NewStories(), Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
+	f := newFixture(t, Config{Stories: story.New(), Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
 	f.cfg.Stories.Link("reprint", "original", 0)
 	f.cfg.Stories.SetReady()
 	ctx := t.Context()

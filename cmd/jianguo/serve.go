@@ -25,6 +25,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
+	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -243,7 +244,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		must.Do(fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are "+
 			"imported into", f.ExposurePolicy))
 	}
-	s.stories = exposure.NewStories()
+	s.stories = story.New()
 	js := must.Get(jetstream.New(s.conn))
 	var dead *bus.DeadLetters
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() error {

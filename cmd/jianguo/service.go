@@ -20,6 +20,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
+	"jianguo/exposure/story"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -55,7 +56,7 @@ type service struct {
 	reports   *eventlog.NATS // the log of exposures
 	exposure  *exposure.Store
 	old       *redis.Old // nil: there is none
-	stories   *exposure.Stories
+	stories   *story.Stories
 	histories exposure.Config // of users, without the rest
 	kept      datadir.Kept    // none until all files are open
 	browse    *browse.Model

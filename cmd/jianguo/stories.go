@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"jianguo/compare"
-	"jianguo/exposure"
+	"jianguo/exposure/story"
 	"jianguo/index"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -29,7 +29,7 @@ const (
 )
 
 // followStories keeps the stories of the filter up to date with the catalogue.
-func followStories(ctx context.Context, view *index.Index, stories *exposure.Stories, log *slog.Logger) {
+func followStories(ctx context.Context, view *index.Index, stories *story.Stories, log *slog.Logger) {
 	for after := uint64(0); ; {
 		_, last := view.Applied()
 		for after < last && ctx.Err() == nil {
@@ -52,7 +52,7 @@ func followStories(ctx context.Context, view *index.Index, stories *exposure.Sto
 }
 
 // relate gives the events (after, to] to the stories.
-func relate(ctx context.Context, tables *sql.DB, stories *exposure.Stories, after, to uint64) error {
+func relate(ctx context.Context, tables *sql.DB, stories *story.Stories, after, to uint64) error {
 	err := must.Catch(func() {
 		for rows := range sqlite.Rows(ctx, tables, relatedQuery, index.CausePromotion, after, to, index.CauseIngest,
 			compare.Extends, compare.Overlap, compare.Update) {
@@ -75,7 +75,7 @@ func relate(ctx context.Context, tables *sql.DB, stories *exposure.Stories, afte
 			case previous.Accepted(): // it was published before
 				stories.Link(id, of, 0)
 			default:
-				stories.Link(id, of, exposure.Rejected)
+				stories.Link(id, of, story.Rejected)
 			}
 		}
 	})

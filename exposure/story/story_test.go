@@ -1,4 +1,4 @@
-package exposure
+package story
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ func found(t rapid.TB, s *Stories, ids []string) map[string][]string {
 	if err := q.Decode(body); err != nil {
 		t.Fatal(err)
 	}
-	var f foundStories
+	var f Found
 	f.Find(s, &q)
 	out := map[string][]string{}
 	for _, id := range ids {
@@ -40,7 +40,7 @@ func found(t rapid.TB, s *Stories, ids []string) map[string][]string {
 // TestStories: after any links, stories are what the links connect.
 func TestStories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s, of := NewStories(), map[string]string{}
+		s, of := New(), map[string]string{}
 		var ids []string
 		for i := range 30 {
 			ids = append(ids, fmt.Sprint("item-", i))
@@ -92,16 +92,16 @@ func TestStories(t *testing.T) {
 
 // TestMost: a story has a bounded number of items, and each item stays in one.
 func TestMost(t *testing.T) {
-	s := NewStories()
+	s := New()
 	var ids []string
-	for i := range 3 * mostTold {
+	for i := range 3 * Most {
 		ids = append(ids, fmt.Sprint(i))
 		if i > 0 {
 			s.Link(fmt.Sprint(i), fmt.Sprint(i-1), 0)
 		}
 	}
 	for id, story := range found(t, s, ids) {
-		if len(story) > mostTold || !slices.Contains(story, id) {
+		if len(story) > Most || !slices.Contains(story, id) {
 			t.Fatalf("%s is in a story of %d", id, len(story))
 		}
 	}
@@ -109,7 +109,7 @@ func TestMost(t *testing.T) {
 
 // TestSpread: an item is marked by the others of its story, not by itself.
 func TestSpread(t *testing.T) {
-	f := foundStories{hits: []storyHit{{0, 0, 2, 0}, {1, 2, 4, 2}}, others: []toldItem{{"a", 0, 0}, {"b", 0, 0}, {"c", 2, 0}, {"d", 2, 0}}}
+	f := Found{hits: []hit{{0, 0, 2, 0}, {1, 2, 4, 2}}, others: []toldItem{{"a", 0, 0}, {"b", 0, 0}, {"c", 2, 0}, {"d", 2, 0}}}
 	keys := []uint32{1, 3, 9, 1, 2, 3, 4}
 	marks := []byte{kernel.InShard, kernel.Unseen, kernel.Unseen, kernel.InShard, kernel.Unseen, kernel.Unseen, kernel.InShard}
 	f.Spread(true, 0, 3, keys, marks)
@@ -124,7 +124,7 @@ func TestBytes(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	s := NewStories()
+	s := New()
 	for i := range stories {
 		s.Link(fmt.Sprintf("item-%09d", 2*i), fmt.Sprintf("item-%09d", 2*i+1), 0)
 	}
@@ -136,4 +136,17 @@ func TestBytes(t *testing.T) {
 		t.Errorf("%.0f bytes an item, the package comment says about 110", each)
 	}
 	runtime.KeepAlive(s)
+}
+
+// TestRoomForWhatIsPublished: rejected copies take half of a story at most.
+func TestRoomForWhatIsPublished(t *testing.T) {
+	s := New()
+	for n := range 2 * Most {
+		s.Link(fmt.Sprint("rejected", n), "first", Rejected)
+	}
+	s.Link("update", "first", 100)
+	others := s.Others("first")
+	if len(others) > Most/2 || !slices.Contains(others, "rejected127") || !slices.Contains(others, "update") {
+		t.Errorf("%d others: %q", len(others), others)
+	}
 }

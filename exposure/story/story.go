@@ -1,4 +1,5 @@
-package exposure
+// Package story knows which items tell the same story, and which of these tell it in the same words.
+package story
 
 import (
 	"math/rand/v2"
@@ -10,9 +11,9 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// mostTold is how many items a story has at most. A further one begins another story. Rejected copies take half of them
+// Most is how many items a story has at most. A further one begins another story. Rejected copies take half of them
 // at most, so that there is room for what is published.
-const mostTold = 64
+const Most = 64
 
 // Rejected, instead of the characters that an item adds, says that it is a copy that was not published.
 const Rejected = -1
@@ -20,7 +21,7 @@ const Rejected = -1
 // Stories know which items tell the same story: an item and what it is a copy of or suspected to be, and what that is
 // a copy of. Within a story, a telling is an item with its copies: texts that add nothing to each other. Only items of
 // stories of two or more are kept, in memory, about 130 bytes an item. An unknown item is a story of its own.
-// NewStories makes them. All methods may be called from any goroutine.
+// New makes them. All methods may be called from any goroutine.
 //
 // An exposure is stored under its item alone. A filter asks for all items of a story instead, so that stories
 // may merge and part at any time.
@@ -29,26 +30,26 @@ type Stories struct {
 	ready atomic.Bool
 
 	mu    sync.RWMutex
-	items map[string]*storyItem // mu
+	items map[string]*item // mu
 	// mu; a bit for each hash, at most one in 16 is set: it sends most items away that are in no story.
 	bits []uint64
 }
 
-// storyItem is an item of a story. All of its fields are under Stories.mu.
-type storyItem struct {
+// item is an item of a story. All of its fields are under Stories.mu.
+type item struct {
 	id      string
-	of      *storyItem // that it is a copy of, or adds something to; or nil
-	adds    int        // characters, to of; 0: none; or Rejected
-	story   *storySet
-	telling *storyItem // one of its telling, the same for all of these
+	of      *item // that it is a copy of, or adds something to; or nil
+	adds    int   // characters, to of; 0: none; or Rejected
+	story   *set
+	telling *item // one of its telling, the same for all of these
 }
 
-// storySet is the items of one story.
-type storySet struct{ items []*storyItem }
+// set is the items of one story.
+type set struct{ items []*item }
 
-// NewStories makes empty stories.
-func NewStories() *Stories {
-	return &Stories{seed: rand.Uint64(), items: map[string]*storyItem{}, bits: make([]uint64, 1<<10)}
+// New makes empty stories.
+func New() *Stories {
+	return &Stories{seed: rand.Uint64(), items: map[string]*item{}, bits: make([]uint64, 1<<10)}
 }
 
 // Ready says whether all stories are known.
@@ -105,11 +106,11 @@ func (s *Stories) Unlink(id string) {
 	s.again(slices.Clone(a.story.items))
 }
 
-func (s *Stories) item(id string) *storyItem {
+func (s *Stories) item(id string) *item {
 	it := s.items[id]
 	if it == nil {
-		it = &storyItem{id: id}
-		it.story, it.telling = &storySet{[]*storyItem{it}}, it
+		it = &item{id: id}
+		it.story, it.telling = &set{[]*item{it}}, it
 		s.items[id] = it
 		if 16*len(s.items) > 64*len(s.bits) {
 			s.bits = make([]uint64, 2*len(s.bits))
@@ -131,16 +132,16 @@ func (s *Stories) setBit(id string) {
 func (s *Stories) bit(hash uint32) uint32 { return hash & uint32(64*len(s.bits)-1) }
 
 // again joins the items of some stories again, as their links say. Those that remain alone are forgotten.
-func (s *Stories) again(items []*storyItem) {
+func (s *Stories) again(items []*item) {
 	for _, it := range items {
-		it.story, it.telling = &storySet{[]*storyItem{it}}, it
+		it.story, it.telling = &set{[]*item{it}}, it
 	}
 	for _, it := range items {
 		if it.of == nil {
 			continue
 		}
 		a, b := it.story, it.of.story
-		most := mostTold
+		most := Most
 		if it.adds == Rejected {
 			most /= 2
 		}
@@ -169,10 +170,10 @@ func (s *Stories) again(items []*storyItem) {
 	}
 }
 
-// foundStories are the stories of the items of one request. Its memory may be used again.
-type foundStories struct {
+// Found are the stories of the items of one request. Its memory may be used again.
+type Found struct {
 	hashes []uint32
-	hits   []storyHit
+	hits   []hit
 	others []toldItem // items of these stories, one story after the other
 }
 
@@ -184,15 +185,15 @@ type toldItem struct {
 	adds    int
 }
 
-// storyHit is an item of the request that is in a story: its telling, and the story's items in others.
-type storyHit struct{ number, from, to, telling int }
+// hit is an item of the request that is in a story: its telling, and the story's items in others.
+type hit struct{ number, from, to, telling int }
 
 // Find looks up the items of a request.
-func (f *foundStories) Find(s *Stories, q *wire.Query) {
+func (f *Found) Find(s *Stories, q *wire.Query) {
 	f.hashes, f.hits, f.others = q.Keys(f.hashes, s.seed), f.hits[:0], f.others[:0]
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var known map[*storySet]storyHit
+	var known map[*set]hit
 	for i, hash := range f.hashes {
 		at := s.bit(hash)
 		if s.bits[at>>6]>>(at&63)&1 == 0 {
@@ -208,7 +209,7 @@ func (f *foundStories) Find(s *Stories, q *wire.Query) {
 			f.append(it.story.items)
 			h.to = len(f.others)
 			if known == nil {
-				known = map[*storySet]storyHit{}
+				known = map[*set]hit{}
 			}
 			known[it.story] = h
 		}
@@ -218,7 +219,7 @@ func (f *foundStories) Find(s *Stories, q *wire.Query) {
 }
 
 // append appends the items of a story. A telling is named by the place of its representative in others.
-func (f *foundStories) append(items []*storyItem) {
+func (f *Found) append(items []*item) {
 	from := len(f.others)
 	for _, it := range items {
 		f.others = append(f.others, toldItem{id: it.id, telling: from + slices.Index(items, it.telling)})
@@ -234,7 +235,7 @@ func (f *foundStories) append(items []*storyItem) {
 }
 
 // AppendKeys appends the keys of all items of the stories found, under the seed of a user.
-func (f *foundStories) AppendKeys(keys []uint32, seed uint64) []uint32 {
+func (f *Found) AppendKeys(keys []uint32, seed uint64) []uint32 {
 	for i := range f.others {
 		keys = append(keys, wire.Key([]byte(f.others[i].id), seed))
 	}
@@ -244,11 +245,12 @@ func (f *foundStories) AppendKeys(keys []uint32, seed uint64) []uint32 {
 // Spread marks an item of a request as held exactly if another one of its telling is held, and, with the scope story,
 // if another telling is held and its own adds fewer characters than adds; adds 0: whatever it adds. keys and marks are
 // those of the request's n items, and behind them those of AppendKeys.
-func (f *foundStories) Spread(story bool, adds, n int, keys []uint32, marks []byte) {
+func (f *Found) Spread(story bool, adds, n int, keys []uint32, marks []byte) {
 	for _, h := range f.hits {
 		known := story && (adds == 0 || f.others[h.telling].adds < adds)
 		for i := h.from; i < h.to; i++ {
-			if marks[n+i] != kernel.Unseen && keys[n+i] != keys[h.number] && (known || f.others[i].telling == h.telling) {
+			told := known || f.others[i].telling == h.telling
+			if told && marks[n+i] != kernel.Unseen && keys[n+i] != keys[h.number] {
 				marks[h.number] = kernel.Exact
 			}
 		}
