@@ -5,13 +5,8 @@ import (
 	"strings"
 )
 
-// maxReason bounds a reason, in characters.
-const maxReason = 500
-
-func limitedReason(reason string) string {
-	r := []rune(strings.TrimSpace(reason))
-	return string(r[:min(len(r), maxReason)])
-}
+// limitedReason is a reason of at most 500 characters.
+func limitedReason(reason string) string { return shortened(strings.TrimSpace(reason), 500) }
 
 // stepParameters are the parameters that tell a page what the last step did.
 var stepParameters = []string{"done", "conflict", "saved", "of", "refused"}

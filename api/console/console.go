@@ -39,6 +39,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -154,7 +155,7 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 			return p.error(err)
 		case next == "":
 			return nil // the handler has answered itself
-		case changes:
+		case strings.HasPrefix(next, "/"):
 			return e.Redirect(http.StatusSeeOther, next)
 		}
 		return p.write(http.StatusOK, next)

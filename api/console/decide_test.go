@@ -31,6 +31,35 @@ func (b *tab) undo(id, badge string) {
 	b.seen("article .badge."+badge, "")
 }
 
+// more decides by a button behind 更多.
+func (b *tab) more(kind string) {
+	b.t.Helper()
+	b.click(".more summary")
+	b.click(".more button[value=" + kind + "]")
+}
+
+// TestBlockedStory: a copy of a blocked text is released by a second key, and the author is given no link to that text.
+func TestBlockedStory(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/console/item?id=fishpond")
+	b.more("block")
+	b.seen(".notice", "封禁")
+	b.to("/console/item?id=fishpond-reword")
+	if reply := eval[string](b, `document.querySelector("#reply-zh").value`); reply == "" || strings.Contains(reply, "http") {
+		t.Errorf("the author is told %q", reply)
+	}
+	b.key("a")
+	b.seen(".ask", "已被封禁")
+	if got := verdict(t, r, "fishpond-reword"); got != index.Duplicate {
+		t.Errorf("the first key made the copy %v", got)
+	}
+	b.until(`document.activeElement.matches(".ask button")`)
+	b.key("\r")
+	b.seen(".notice", "放行")
+}
+
 func titleOf(t *testing.T, r *consoletest.Service, id string) string {
 	t.Helper()
 	it, err := r.Index.Item(t.Context(), id)
@@ -126,7 +155,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 	}
 	t.Run("lead", func(t *testing.T) {
 		b.to("/console/item?id=kiln-reword")
-		b.click(`.acts button[value=lead]`)
+		b.more("lead")
 		b.seen(".notice", "设为首发")
 		check("kiln-reword", index.Unique)
 		check("kiln", index.Duplicate)
@@ -135,7 +164,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 	})
 	t.Run("block", func(t *testing.T) {
 		b.to("/console/item?id=fishpond")
-		b.click(`.acts button[value=block]`)
+		b.more("block")
 		b.seen(".notice", "封禁")
 		check("fishpond", index.Withdrawn)
 		b.undo("fishpond", "unique")
@@ -143,7 +172,9 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 	})
 	t.Run("exempt", func(t *testing.T) {
 		b.to("/console/item?id=fishpond")
-		b.click(`.acts button[value=exempt]`)
+		b.enter("#reason", "通稿\r") // Enter in the reason decides nothing
+		check("fishpond", index.Unique)
+		b.more("exempt")
 		b.seen(".notice", "免比对")
 		ops := open(t, r, 1280, 900)
 		ops.signIn("ops-secret-token-3", "/console/operators")
@@ -156,9 +187,11 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.to("/console/cluster?id=4")
-		b.enter(".stack input[name=into]", itoa(into.Event.Cluster))
+		b.enter(".stack input[name=into]", "宋代窑址")
 		b.click(`.stack button`)
+		b.click(`main a.title[href$="into=` + itoa(into.Event.Cluster) + `"]`)
 		b.seen(".diff .heads", into.Title) // what it goes into is shown before it does
+		b.click(`.stack .ask summary`)     // they have nothing in common: one more click
 		b.click(`.stack button[value=merge]`)
 		b.seen(".notice", "合并")
 		check("fishpond", index.Duplicate)
@@ -216,6 +249,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		b.click(".more summary")
 		b.enter(".more input[name=into]", "4")
 		b.click(".more button")
+		b.click(".stack .ask summary")
 		b.click(".stack button.bad")
 		b.seen(".notice", "判为重复")
 		check("rider", index.Duplicate)

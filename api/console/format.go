@@ -136,18 +136,6 @@ func (l locale) Span(d time.Duration) string {
 	return unit(int(math.Round(d.Hours()/24)), "天", "d")
 }
 
-// Size is a number of bytes in words.
-func (l locale) Size(n int64) string {
-	if n < 1000 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	f, unit := float64(n)/1024, 0
-	for f >= 1000 && unit < 3 {
-		f, unit = f/1024, unit+1
-	}
-	return strconv.FormatFloat(f, 'f', 1, 64) + [...]string{" KB", " MB", " GB", " TB"}[unit]
-}
-
 // JSON shows a value indented, as text.
 func (l locale) JSON(v any) string {
 	var b strings.Builder

@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// healthEvery is how often a service looks at its parts.
-const healthEvery = 10 * time.Second
-
 // health remembers since when a part of the service is not ready, and what its last trouble was.
 type health struct {
 	ready map[string]func() error
@@ -36,7 +33,7 @@ func newHealth(cfg *Config) *health {
 
 // watch looks at the parts until done is closed.
 func (h *health) watch(done <-chan struct{}, now func() time.Time) {
-	tick := time.NewTicker(healthEvery)
+	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()
 	for {
 		h.look(now())

@@ -21,6 +21,7 @@ type itemView struct {
 	Cluster   uint32
 	Size      int // members of its story
 	Leads     bool
+	Blocked   bool // what it repeats is blocked
 	Compare   *comparison
 	Text      []string // its paragraphs, where there is nothing to compare it with
 	Cut       bool
@@ -51,6 +52,7 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		must.Do(err)
 		v.Cluster, v.Size = story.ID, story.Size
 		v.Leads = story.Lead != nil && story.Lead.ID == it.ID
+		v.Blocked = story.Lead != nil && !v.Leads && story.Lead.Verdict == index.Withdrawn
 	}
 	if against != "" && against != it.ID {
 		if v.Lead, err = c.cfg.Index.Item(ctx, against); !errors.Is(err, index.ErrNotFound) {
@@ -58,6 +60,7 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		}
 	}
 	if v.Lead != nil {
+		v.Blocked = v.Blocked || v.Lead.Event.Verdict == index.Withdrawn
 		if equal := c.equal(ctx, it, v.Lead); equal != nil {
 			v.Story, v.Lead = v.Lead, equal
 		}
@@ -147,7 +150,7 @@ func (p *page) reply(v *itemView) string {
 	}
 	if v.Lead.Event.Verdict == index.Withdrawn {
 		lines = append(lines, p.T("该稿现已下线。", "It has been taken down."))
-	} else if link := p.LinkOf(v.Lead.URL); link != "" {
+	} else if link := p.LinkOf(v.Lead.URL); link != "" && !v.Blocked {
 		lines = append(lines, link)
 	}
 	if v.Event.Verdict == index.Duplicate {

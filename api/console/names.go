@@ -1,6 +1,8 @@
 package console
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"jianguo/index"
@@ -9,7 +11,7 @@ import (
 // names are the words of the catalogue, in Chinese and in English.
 var names = map[any][2]string{
 	index.Unique: {"首发", "unique"}, index.Suspect: {"疑似", "suspect"}, index.Duplicate: {"重复", "duplicate"},
-	index.Withdrawn: {"已撤", "withdrawn"},
+	index.Withdrawn: {"已撤", "withdrawn"}, index.Verdict(0): {"尚无", "none"},
 
 	index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"},
 	index.BySuspected: {"疑似拒收", "suspected"},
@@ -29,73 +31,51 @@ var names = map[any][2]string{
 	index.FoundUnsure: {"说不准", "unsure"},
 	index.FoundUndone: {"撤回前次结论", "taken back"},
 
-	"copies": {"只拒照抄", "copies only"}, "rewrites": {"也拒改写", "rewrites too"}, "stories": {"也拒同题少新意", "stories too"},
+	index.StrictnessOfService: {"严格度随服务", "as the service"},
+	"copies":                  {"只拒照抄", "copies only"}, "rewrites": {"也拒改写", "rewrites too"},
+	"stories": {"也拒同题少新意", "stories too"},
 
 	index.SourceLicensed: {"授权转载", "licensed"}, index.SourcePreferred: {"优先首发", "preferred original"},
-	index.SourceWatched: {"重点关注", "watched"},
+	index.SourceWatched: {"重点关注", "watched"}, index.SourceNormal: {"普通", "normal"},
 }
 
-// name is the word for a value, or another text if there is none.
-func (l locale) name(v any, otherwise string) string {
+// Word is the word for a value of the catalogue.
+func (l locale) Word(v any) string {
 	if n, ok := names[v]; ok {
 		return l.T(n[0], n[1])
 	}
-	return otherwise
+	return fmt.Sprint(v)
 }
-
-// Verdict names a verdict.
-func (l locale) Verdict(v index.Verdict) string { return l.name(v, l.T("尚无", "none")) }
 
 // Rule names a rule, or the relation of the sentence where comparing texts decided.
-func (l locale) Rule(r index.Rule, f *index.Facts) string { return l.name(r, f.Relation(l.Language)) }
-
-// Cause names a cause.
-func (l locale) Cause(c index.Cause) string { return l.name(c, c.String()) }
-
-// Kind names a kind of decision.
-func (l locale) Kind(kind string) string { return l.name(kind, kind) }
-
-// DecisionKinds are the kinds of decisions a filter can ask for.
-func (l locale) DecisionKinds() []string {
-	return []string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside,
-		index.Undo}
+func (l locale) Rule(r index.Rule, f *index.Facts) string {
+	if _, ok := names[r]; ok {
+		return l.Word(r)
+	}
+	return f.Relation(l.Language)
 }
-
-// Finding names the result of a review.
-func (l locale) Finding(finding string) string { return l.name(finding, "") }
 
 // SourcePolicy names a policy of a source, with its strictness if it has one.
 func (l locale) SourcePolicy(policy string) string {
 	policy, strictness, found := strings.Cut(policy, "/")
-	if policy = l.name(policy, l.T("普通", "normal")); found {
-		policy += " · " + l.Strictness(strictness)
+	if policy = l.Word(cmp.Or(policy, index.SourceNormal)); found {
+		policy += " · " + l.Word(strictness)
 	}
 	return policy
 }
 
-// Strictness names a strictness of a source.
-func (l locale) Strictness(s string) string {
-	return l.name(s, l.T("严格度随服务", "as the service"))
+// Choices are the values that a form offers.
+func (locale) Choices(of string) []string { return choices[of] }
+
+var choices = map[string][]string{
+	"kind": {index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside,
+		index.Undo},
+	"strictness": {index.StrictnessOfService, "copies", "rewrites", "stories"},
+	"days":       {"1", "7", "30", "90"}, // that a rejudge goes back
+	"policy":     {index.SourceNormal, index.SourceLicensed, index.SourcePreferred, index.SourceWatched},
 }
 
-// Strictnesses are those a source can have.
-func (l locale) Strictnesses() []string {
-	return []string{index.StrictnessOfService, "copies", "rewrites", "stories"}
-}
+// Shift names a change of a verdict, as the command prints it.
+func (l locale) Shift(shift string) string { return l.T(shifts.Replace(shift), shift) }
 
-// SourcePolicies are the policies a source can have.
-func (l locale) SourcePolicies() []string {
-	return []string{index.SourceNormal, index.SourceLicensed, index.SourcePreferred, index.SourceWatched}
-}
-
-// Shift names a change of a verdict.
-func (l locale) Shift(shift string) string {
-	words := strings.Split(shift, " → ")
-	for i, word := range words {
-		var v index.Verdict
-		if v.UnmarshalText([]byte(word)) == nil {
-			words[i] = l.Verdict(v)
-		}
-	}
-	return strings.Join(words, " → ")
-}
+var shifts = strings.NewReplacer("unique", "首发", "suspect", "疑似", "duplicate", "重复", "withdrawn", "已撤")

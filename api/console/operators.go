@@ -48,7 +48,7 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	v.Lag, v.SearchLag = must.Get2(c.cfg.Browse.Lag(ctx))
 	v.Exempted = must.Get(x.Exemptions(ctx, 20))
 	if c.cfg.Free != nil {
-		v.Free = p.Size(int64(must.Get(c.cfg.Free())))
+		v.Free = fmt.Sprintf("%.1f GB", float64(must.Get(c.cfg.Free()))/(1<<30))
 	}
 	c.health.look(c.cfg.Now())
 	// If the bus does not answer, the page says so instead of failing.
@@ -75,7 +75,6 @@ func (c operations) bus(ctx context.Context, p *page, v *operatorsView) {
 type deadView struct {
 	bus.DeadLetter
 	Text string
-	Cut  bool
 }
 
 func (c operations) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
@@ -102,10 +101,7 @@ func (c operations) dead(ctx context.Context, p *page) string {
 	if json.Unmarshal(d.Data, &fields) == nil {
 		v.Text = p.JSON(fields)
 	}
-	if len(v.Text) > 4*maxShown {
-		v.Text, v.Cut = v.Text[:4*maxShown], true
-	}
-	v.Text = strings.ToValidUTF8(v.Text, "\ufffd")
+	v.Text = shortened(strings.ToValidUTF8(v.Text, "\ufffd"), 4*maxShown)
 	return p.show("dead", "operators", "死信", "Dead letter", v)
 }
 

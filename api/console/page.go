@@ -18,7 +18,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
-	"jianguo/internal/must"
 )
 
 //go:embed templates/*.html
@@ -198,21 +197,6 @@ func (p *page) write(status int, name string) error {
 	return p.e.HTMLBlob(status, whole.Bytes())
 }
 
-// download answers with a file.
-func (p *page) download(kind, name string, content []byte) string {
-	h := p.e.Response().Header()
-	h.Set(echo.HeaderContentDisposition, fmt.Sprintf("attachment; filename=%q", name))
-	h.Set(echo.HeaderCacheControl, "no-store")
-	must.Do(p.e.Blob(http.StatusOK, kind+"; charset=utf-8", content))
-	return ""
-}
-
-// redirect answers with another address.
-func (p *page) redirect(to string) string {
-	must.Do(p.e.Redirect(http.StatusSeeOther, to))
-	return ""
-}
-
 // show makes a page of a template and its data, in a section of the navigation. A title set before stays.
 func (p *page) show(name, section, zh, en string, data any) string {
 	p.Title, p.Section, p.Data = cmp.Or(p.Title, p.T(zh, en)), section, data
@@ -270,8 +254,8 @@ func (p *page) notices(ctx context.Context) {
 		v.Before = p.last(ctx)
 	} else if v.Done == nil && q.Get("saved") != "" {
 		v.Text, v.Of = p.T("已记录", "Recorded"), q.Get("of")
-		if name := p.Finding(q.Get("saved")); name != "" {
-			v.Text += p.T("：", ": ") + name
+		if _, known := names[q.Get("saved")]; known {
+			v.Text += p.T("：", ": ") + p.Word(q.Get("saved"))
 		}
 		v.Found = v.Of != "" && q.Get("saved") != index.FoundUndone
 		if v.Of == "" {

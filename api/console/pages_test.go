@@ -206,13 +206,13 @@ func TestSearch(t *testing.T) {
 		b.to("/")
 		b.script(`document.querySelector("#q").value = ` + strconv.Quote(it.Title+"\n\n"+*it.Body))
 		b.enter("#q", "\r")
-		b.seen("main", "收录了这段文字的稿件") // two copies have it
+		b.seen("main", "这段文字出现在这些稿件里") // three articles have it
 		b.click(`main a[href="/console/item?id=kiln-reword"]`)
 		b.shown(`button[value="release"]`)
 	})
 	t.Run("nothing", func(t *testing.T) {
 		find("量子纠缠鲸鱼")
-		b.seen("main", "没有这个编号，也没有含这些词的稿件") // and not that it is the first
+		b.seen("main", "未收录") // and not that it is the first
 	})
 	t.Run("the middle of a text", func(t *testing.T) {
 		it, err := r.Index.Item(t.Context(), "fishpond")

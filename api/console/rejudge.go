@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,11 +16,8 @@ import (
 	"jianguo/index"
 )
 
-// longestRejudge bounds the time of a rejudge, rejudgeShown the changes that its page lists.
-const (
-	longestRejudge = 2 * time.Hour
-	rejudgeShown   = 40
-)
+// longestRejudge bounds the time of a rejudge.
+const longestRejudge = 2 * time.Hour
 
 // rejudges holds the last rejudge that an operator has started. At most one runs.
 type rejudges struct {
@@ -78,9 +74,6 @@ func (r *rejudged) Total() map[string]int64 {
 	return total
 }
 
-// Spans are the days that a rejudge can go back.
-func (*rejudge) Spans() []string { return []string{"1", "7", "30", "90"} }
-
 // now is the last rejudge as it stands.
 func (r *rejudges) now() *rejudge {
 	r.mu.Lock()
@@ -124,7 +117,7 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 		}
 		cancel()
 	}()
-	args := []string{"--json", "--language=" + p.Language, "--show=" + strconv.Itoa(rejudgeShown),
+	args := []string{"--json", "--language=" + p.Language, "--show=40",
 		"--since=" + run.Since + "d", "--strictness=" + run.Strictness}
 	go func() {
 		defer cancel()

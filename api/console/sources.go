@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	"jianguo/index"
@@ -81,8 +80,7 @@ func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 		v := p.Data.(*sourceView)
 		v.Text, v.Reason = passage.Text, passage.Reason
 		p.wrong("text", p.T("请填一句有文字的话，最多 1000 字。", "Want a passage with words, of at most 1,000 characters."))
-		must.Do(p.write(http.StatusBadRequest, page))
-		return ""
+		return page
 	}
 	must.Do(err)
 	return returnTo(ownAddress(form.Get("to")), "saved", "1")

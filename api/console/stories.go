@@ -70,6 +70,8 @@ type intoView struct {
 	Lead    *index.Item // of the story merged
 	Target  *browse.StoryView
 	Compare *comparison
+	Apart   bool          // the two have hardly any text in common
+	Found   []index.Brief // one of each story that Into finds, where it is no number
 }
 
 // into shows a story before an item or another story goes into it.
@@ -84,7 +86,9 @@ func (c *Console) into(ctx context.Context, p *page) string {
 	}
 	number, err := strconv.ParseUint(strings.TrimPrefix(v.Into, "#"), 10, 32)
 	if err != nil {
-		p.wrong("into", p.T("请填故事的编号，是一个数字。", "Give the number of a story."))
+		if v.Found = c.storiesWith(ctx, v.Into, v.Cluster); len(v.Found) == 0 {
+			p.wrong("into", p.T("没有找到这样的故事。", "No story was found."))
+		}
 		return "into"
 	}
 	target, err := c.cfg.Browse.Story(ctx, uint32(number), 0, 1)
@@ -102,6 +106,19 @@ func (c *Console) into(ctx context.Context, p *page) string {
 	v.Target = target
 	if v.Lead != nil {
 		v.Compare = p.comparing(must.Get(c.cfg.Index.Item(ctx, target.Lead.ID)), v.Lead)
+		v.Apart = max(v.Compare.SharedA, v.Compare.SharedB) < 0.2
 	}
 	return "into"
+}
+
+// storiesWith lists one item of each story that a search finds, but for one story.
+func (c *Console) storiesWith(ctx context.Context, text string, but uint32) (out []index.Brief) {
+	v, seen := searchView{Text: text}, map[uint32]bool{but: true}
+	c.lookUp(ctx, &v)
+	for _, f := range v.Found {
+		if !seen[f.Cluster] && len(out) < 20 {
+			seen[f.Cluster], out = true, append(out, f.Brief)
+		}
+	}
+	return out
 }

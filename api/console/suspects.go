@@ -5,9 +5,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -213,5 +216,9 @@ func (c *Console) labelsTSV(ctx context.Context, p *page) string {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%d\thigh\t%s\n", oneLine(l.A), oneLine(l.B), l.Label, adds[l.Label],
 			oneLine(l.Reason))
 	}
-	return p.download("text/tab-separated-values", "jianguo-labels.tsv", out.Bytes())
+	h := p.e.Response().Header()
+	h.Set(echo.HeaderContentDisposition, `attachment; filename="jianguo-labels.tsv"`)
+	h.Set(echo.HeaderCacheControl, "no-store")
+	must.Do(p.e.Blob(http.StatusOK, "text/tab-separated-values; charset=utf-8", out.Bytes()))
+	return ""
 }

@@ -15,24 +15,14 @@ const maxShown = 20_000
 // without characters that could change the page around them. Cut: the text was
 // longer than maxShown.
 func readableText(body string) (text string, cut bool) {
-	var b strings.Builder
-	n := 0
+	var lines []string
 	for line := range strings.Lines(segment.Plain(body)) {
-		line = strings.TrimFunc(visible(line), unicode.IsSpace)
-		if line == "" {
-			continue
+		if line = strings.TrimFunc(visible(line), unicode.IsSpace); line != "" {
+			lines = append(lines, line)
 		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		if n += utf8.RuneCountInString(line); n > maxShown {
-			r := []rune(line)
-			b.WriteString(string(r[:len(r)-(n-maxShown)]))
-			return b.String(), true
-		}
-		b.WriteString(line)
 	}
-	return b.String(), false
+	r := []rune(strings.Join(lines, "\n"))
+	return string(r[:min(len(r), maxShown)]), len(r) > maxShown
 }
 
 // shortened cuts a text to so many characters, the last of which is then an ellipsis.

@@ -50,26 +50,20 @@ func (c *cutter) words(dst []string, text string, inner bool) []string {
 	c.segmenter.Analyze(t, "", text)
 	before := "" // the single character before, which may be part of a name
 	t.Words(func(w string) bool {
+		w = strings.Clone(w)
+		first, size := utf8.DecodeRuneInString(w)
+		single := unicode.Is(unicode.Han, first) && size == len(w)
+		name := single && !strings.Contains(particles, w)
 		switch {
-		case !han(w):
-			if w != "" {
-				dst = append(dst, strings.Clone(w))
-			}
-			before = ""
-		case !single(w):
-			w = strings.Clone(w)
-			dst = append(dst, w)
-			if inner {
+		case name && before != "":
+			dst = append(dst, before+w)
+		case !single && w != "":
+			if dst = append(dst, w); inner {
 				dst = appendInner(dst, w)
 			}
-			before = ""
-		case strings.Contains(particles, w):
-			before = ""
-		default:
-			if before != "" {
-				dst = append(dst, before+w)
-			}
-			before = strings.Clone(w)
+		}
+		if before = ""; name {
+			before = w
 		}
 		return true
 	})
@@ -78,24 +72,11 @@ func (c *cutter) words(dst []string, text string, inner bool) []string {
 
 // appendInner appends the pairs of Han characters in a word of three or more.
 func appendInner(dst []string, word string) []string {
-	if utf8.RuneCountInString(word) < 3 {
-		return dst
-	}
-	last := -1 // where the character before begins
-	for i, r := range word {
-		if last >= 0 && unicode.Is(unicode.Han, r) {
-			dst = append(dst, word[last:i+utf8.RuneLen(r)])
-		}
-		if last = i; !unicode.Is(unicode.Han, r) {
-			last = -1
+	r := []rune(word)
+	for i := 1; len(r) > 2 && i < len(r); i++ {
+		if unicode.Is(unicode.Han, r[i-1]) && unicode.Is(unicode.Han, r[i]) {
+			dst = append(dst, string(r[i-1:i+1]))
 		}
 	}
 	return dst
 }
-
-func han(w string) bool {
-	r, _ := utf8.DecodeRuneInString(w)
-	return unicode.Is(unicode.Han, r)
-}
-
-func single(w string) bool { return han(w) && utf8.RuneCountInString(w) == 1 }

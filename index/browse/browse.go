@@ -34,6 +34,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/wait"
 	"jianguo/internal/wrap"
 )
@@ -204,4 +205,10 @@ func (b *Model) briefs(ctx context.Context, ordinals []uint32) (out []index.Brie
 func (b *Model) sourceNumber(ctx context.Context, name string) int {
 	return count(ctx, b.cat.Tables(), "source "+name,
 		`SELECT coalesce((SELECT number FROM sources WHERE name = ?), -1)`, name)
+}
+
+// SourcesNamed lists sources that have a text in their names, the shortest names first.
+func (b *Model) SourcesNamed(ctx context.Context, part string, limit int) ([]string, error) {
+	return sqlite.Column[string](ctx, b.cat.Tables(),
+		`SELECT name FROM sources WHERE instr(name, ?) ORDER BY length(name), name LIMIT ?`, part, limit)
 }

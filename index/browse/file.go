@@ -16,7 +16,7 @@ import (
 const FileName = "browse.db"
 
 // format is the version of the file. A file of another version is rebuilt.
-const format = 3
+const format = 4
 
 // The table marks has the number of the last event that the lists have taken in,
 // the same of the search, and the recipe of the words that are indexed.

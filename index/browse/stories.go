@@ -46,18 +46,14 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 	}
 	v.Size, v.Sources = s.size, len(s.sources())
 	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
-	briefs := must.Get(b.cat.Briefs(ctx, append(page, lead, s.presumed())))
+	briefs := must.Get(b.cat.Briefs(ctx, []uint32{lead, s.presumed()}))
 	if v.Lead = briefs[lead]; s.presumed() != lead {
 		v.Original = briefs[s.presumed()]
 	}
 	if after == 0 && v.Lead != nil { // the lead is a member of the first page
 		v.Members = append(v.Members, *v.Lead)
 	}
-	for _, o := range page {
-		if m := briefs[o]; m != nil {
-			v.Members = append(v.Members, *m)
-		}
-	}
+	v.Members = append(v.Members, b.briefs(ctx, page)...)
 	return v
 }
 

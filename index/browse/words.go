@@ -32,8 +32,6 @@ const (
 	// mergeWords merges runs once a level has eight of them, and writes about 64
 	// pages of 1 KB.
 	mergeWords = `INSERT INTO search (search) VALUES ('merge=64,8')`
-	// maxIndexed is how much of a text is searched, in bytes.
-	maxIndexed = 64 << 10
 )
 
 // indexer takes events into the search.
@@ -146,9 +144,6 @@ func (v *wordsOf) cut(words func(title, body string) []string) (_ string, err er
 			return "", err
 		}
 	}
-	if len(body) > maxIndexed {
-		body = strings.ToValidUTF8(body[:maxIndexed], "")
-	}
 	list := words(v.title, body)
 	if v.url != "" {
 		list = append(list, URLWord(v.url))
@@ -246,7 +241,10 @@ func URLWord(address string) string {
 }
 
 func normalAddress(address string) string {
-	u, err := url.Parse(strings.TrimSpace(address))
+	if address = strings.TrimSpace(address); !strings.Contains(address, "://") {
+		address = "//" + address
+	}
+	u, err := url.Parse(address)
 	if err != nil {
 		return address
 	}

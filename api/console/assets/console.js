@@ -122,6 +122,11 @@ function stick() {
 addEventListener("resize", stick);
 document.addEventListener("DOMContentLoaded", stick);
 document.addEventListener("toggle", stick, true);
+
+// A question that opens has the focus on its answer: a second key decides.
+document.addEventListener("toggle", (e) => {
+  if (e.target.open && e.target.matches(".ask")) e.target.querySelector("button").focus();
+}, true);
 document.addEventListener("htmx:afterSettle", stick);
 
 // A page that came in another's place is where the focus goes, as it would on

@@ -66,9 +66,29 @@ type side struct {
 	span   int // the span that is in
 }
 
+// A Form is a normal form, prepared to be compared.
+type Form = compare.Doc
+
+// NewForm prepares a normal form.
+func NewForm(form string) *Form { return compare.NewDoc(&compare.Text{Body: form}) }
+
+// shareLeast is how many words in a row are a part of another text, and no chance.
+const shareLeast = 12
+
+// Share is how much of a text stands in another one, in runs of shareLeast words or more, 0…1.
+func Share(of, in *Form) float64 {
+	x, n, all := compare.Align(of, in), 0, len(of.Tokens())
+	for i := range all {
+		if x.Later.Run(i) >= min(shareLeast, all) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, all))
+}
+
 // Compare aligns two texts; a is the earlier one.
 func Compare(a, b Text) *Result {
-	x := compare.Align(compare.NewDoc(&compare.Text{Body: b.Form}), compare.NewDoc(&compare.Text{Body: a.Form}))
+	x := compare.Align(NewForm(b.Form), NewForm(a.Form))
 	r := &Result{SharedA: float64(x.Earlier.Covered), SharedB: float64(x.Later.Covered), Partial: x.Partial}
 	r.a, r.b = a.side("a", &x.Earlier), b.side("b", &x.Later)
 	kindA, kindB := slices.Repeat([]Kind{Only}, len(r.a.tokens)), slices.Repeat([]Kind{Only}, len(r.b.tokens))
