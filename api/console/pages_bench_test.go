@@ -28,7 +28,7 @@ import (
 const seedItems = 100_000
 
 // BenchmarkPages asks for every kind of page on seedItems generated items: one in three is a copy, in stories of all
-// sizes, and one in fifty a suspect (`make console-seed`). A page has 50 ms at the 95th percentile, and 60 KB.
+// sizes, and one in fifty a suspect (`make console-seed`). A page has 50 ms at the 95th percentile, a search 100, and 60 KB.
 func BenchmarkPages(b *testing.B) {
 	ctx, dir := b.Context(), b.TempDir()
 	seg, err := segment.New(segment.Config{Data: data.FS})
@@ -67,13 +67,18 @@ func BenchmarkPages(b *testing.B) {
 		"/console/clusters?source=来源%source", "/console/clusters?source=来源%source&sort=size&size=20",
 		"/console/clusters?since=24&sort=size", "/console/clusters?sort=first", "/console/clusters?words=%words", "/console/cluster?id=%story",
 		"/console/suspects", "/console/review", "/console/sources", "/console/source?name=来源%source",
-		"/console/search?q=%words", "/console/search?q=预警", "/console/decisions", "/console/operators"} {
+		"/console/search?q=%words", "/console/search?q=预警", "/console/search?q=%excerpt", "/console/search?q=%body", "/console/decisions", "/console/operators"} {
 		b.Run(path, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))
 			var took []float64
 			size := 0
 			for b.Loop() {
-				filled := strings.NewReplacer("%item", fmt.Sprint(1+r.IntN(seedItems)), "%source", source(r),
+				it, err := x.Item(ctx, fmt.Sprint("item-", 1+r.IntN(seedItems)))
+				if err != nil {
+					b.Fatal(err)
+				}
+				text := []rune(*it.Body)
+				filled := strings.NewReplacer("%excerpt", url.QueryEscape(string(text[len(text)/3:len(text)*2/3])), "%body", url.QueryEscape(string(text)), "%item", fmt.Sprint(1+r.IntN(seedItems)), "%source", source(r),
 					"%words", url.QueryEscape(pick(r, places)+pick(r, objects)),
 					"%story", fmt.Sprint(largest.Stories[r.IntN(len(largest.Stories))].ID)).Replace(path)
 				rec := httptest.NewRecorder()
