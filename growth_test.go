@@ -204,7 +204,8 @@ func TestGrowth(t *testing.T) {
 		small, large := lower(seg, pairs[name], size/4), lower(seg, pairs[name], size)
 		for step, c := range large {
 			s := small[step]
-			if c.bytes > 8*s.bytes+4<<20 {
+			// Buffers that are used again may be new: an article takes up to 200 bytes for each of its own.
+			if c.bytes > 8*s.bytes+uint64(256*size) {
 				t.Errorf("%s: %s: %d KB take %d bytes, a quarter of that %d", name, step, size>>10, c.bytes, s.bytes)
 			}
 			if testbed.Long() && (c.time > 500*time.Millisecond || c.time > 5*s.time+30*time.Millisecond) {

@@ -33,7 +33,7 @@ type evalCmd struct {
 	JSON       bool   `help:"Print one JSON document."`
 	Wrong      int    `help:"Wrongly judged pairs to show; --wrong=-1 for all." range:"-1..1000000" default:"10"`
 	Sample     int    `help:"How many items of each verdict of the corpus to show." range:"0..1000000" default:"5"`
-	Seed       uint64 `help:"Which items are shown." default:"1"`
+	Seed       uint64 `help:"Which items are shown." range:"0..18446744073709551615" default:"1"`
 	segmentFlags
 }
 

@@ -315,16 +315,16 @@ func TestLargestMessages(t *testing.T) {
 	}
 	for _, body := range []string{`{"user":"u","kind":"seen","items":["c"],"at":"` + long + `"}`, `{"user":"u","items":["c"],"kind":"` + long + `"}`} {
 		status, answer, err := s.post("/exposures", []byte(body))
-		if status != 422 || len(answer) > 1000 {
+		if status != 400 || len(answer) > 1000 {
 			t.Errorf("%d, %d bytes, %v", status, len(answer), err)
 		}
 		reply, err := conn.Request("exposures.report", []byte(body), patience)
-		if err != nil || reply.Header.Get("Nats-Service-Error-Code") != "422" || len(reply.Data) > 1000 {
+		if err != nil || reply.Header.Get("Nats-Service-Error-Code") != "400" || len(reply.Data) > 1000 {
 			t.Errorf("on the bus: %v", err)
 		}
 	}
 	for _, field := range []string{"scope", "mark"} {
-		if status, answer, err := s.post("/filter", []byte(`{"user":"u","items":["c"],"`+field+`":"`+long+`"}`)); status != 422 || len(answer) > 1000 {
+		if status, answer, err := s.post("/filter", []byte(`{"user":"u","items":["c"],"`+field+`":"`+long+`"}`)); status != 400 || len(answer) > 1000 {
 			t.Errorf("%s: %d, %d bytes, %v", field, status, len(answer), err)
 		}
 	}
