@@ -71,11 +71,10 @@ var choices = map[string][]string{
 	"kind": {index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside,
 		index.Undo},
 	"strictness": {index.StrictnessOfService, "copies", "rewrites", "stories"},
-	"days":       {"1", "7", "30", "90"}, // that a rejudge goes back
 	"policy":     {index.SourceNormal, index.SourceLicensed, index.SourcePreferred, index.SourceWatched},
 }
 
-// Shift names a change of a verdict, as the command prints it.
+// Shift names a verdict, or a change of one, as the command prints it.
 func (l locale) Shift(shift string) string { return l.T(shifts.Replace(shift), shift) }
 
 var shifts = strings.NewReplacer("unique", "首发", "suspect", "疑似", "duplicate", "重复", "withdrawn", "已撤")

@@ -52,26 +52,16 @@ type rejudge struct {
 // rejudged is what the command prints.
 type rejudged struct {
 	Judged, Changed, Unkept int64
+	Before, After, Total    map[string]int64 // by verdict, and by what changes: "duplicate → suspect"
 	BySource                []struct {
 		Source          string
 		Judged, Changed int64
-		Shifts          map[string]int64 // "duplicate → suspect"
+		Shifts          map[string]int64
 	} `json:"by_source"`
 	Changes []struct {
 		Source   string
 		Was, Now index.Event
 	}
-}
-
-// Total counts the changes of all sources, by what changes.
-func (r *rejudged) Total() map[string]int64 {
-	total := map[string]int64{}
-	for _, source := range r.BySource {
-		for shift, n := range source.Shifts {
-			total[shift] += n
-		}
-	}
-	return total
 }
 
 // now is the last rejudge as it stands.

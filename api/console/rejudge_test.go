@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"jianguo/api/console"
+	"jianguo/index"
 	"jianguo/internal/consoletest"
 	"jianguo/internal/testbed"
 )
@@ -39,11 +41,19 @@ func TestRejudge(t *testing.T) {
 	b.signIn("ops-secret-token-3", "/console/operators")
 	b.seen(".problem", "the disk is full")
 	state.Store(1)
+	licensed := index.SourcePolicy{Source: "众览客户端", Policy: index.SourceLicensed, By: "林编辑"}
+	if err := r.Index.SetSourcePolicy(t.Context(), licensed); err != nil {
+		t.Fatal(err)
+	}
 	b.to("/console/operators")
 	b.script(`const f = document.querySelector('form[action="/console/rejudge"]'); f.since.value = "90"; f.strictness.value = "copies"`)
 	b.click(`form[action="/console/rejudge"] button`)
 	b.seen("main", "会变的判定")
 	b.seen(".mark", "重复 → 疑似")
+	b.seen(".totals", "首发")
+	if page := b.text("main"); strings.Contains(page, "重复 → 首发") {
+		t.Errorf("what the policy of a source changes by itself is among what the strictness changes:\n%s", page)
+	}
 	b.seen("td .badge.duplicate", "重复")
 	b.seen("td .badge.suspect", "疑似")
 	ops := session(t, r, "ops-secret-token-3")

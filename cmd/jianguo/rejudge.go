@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -93,7 +94,7 @@ func (c *rejudgeCmd) Run(co *streams) error {
 	return r.Print(co.out, shown)
 }
 
-func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) (_ *maintain.Report, err error) {
+func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) (*maintain.Report, error) {
 	if err := isDataDir(c.Data); err != nil {
 		return nil, err
 	}
@@ -109,22 +110,35 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 	if err != nil {
 		return nil, err
 	}
-	x, err := openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: &policy, Language: c.Language,
-		Progress: co.progress.stages("rejudge: loading")})
+	r := maintain.NewReport(inForce.Hash(), policy.Hash(), last.Add(-time.Duration(c.Since)))
+	if r.Tried != r.Policy {
+		if err := c.replay(co, segmenter, dir, r.Since, &inForce, "judging as now", r.InForce); err != nil {
+			return nil, err
+		}
+	}
+	err = c.replay(co, segmenter, dir, r.Since, &policy, "judging", r.Tries)
+	r.Sort()
+	return r, err
+}
+
+// replay judges what has arrived since a time again by a policy. It leaves the files as they are.
+func (c *rejudgeCmd) replay(co *streams, segmenter *segment.Segmenter, dir string, since time.Time,
+	policy *index.Policy, stage string, each func(*maintain.Replayed)) (err error) {
+	x, err := openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Language: c.Language,
+		SnapshotEvery: math.MaxInt64, Progress: co.progress.stages("rejudge: loading")})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	out := &maintain.Report{Policy: inForce.Hash(), Tried: policy.Hash(), Since: last.Add(-time.Duration(c.Since))}
-	arrivals, err := maintain.NewReplay(co.ctx, x, out.Since)
+	arrivals, err := maintain.NewReplay(co.ctx, x, since)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	progress := co.progress.stages("rejudge:")
-	return out, out.Run(co.ctx, arrivals, func(it *index.Item) *index.Article {
+	return arrivals.Each(co.ctx, func(it *index.Item) *index.Article {
 		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published}
 		return ingest.Prepare(segmenter, &item)
-	}, func(done, total int64) { progress("judging", done, total) })
+	}, each, func(done, total int64) { progress(stage, done, total) })
 }
 
 // policy is the policy to try.

@@ -103,6 +103,23 @@ func (r *Replay) expose(ctx context.Context, ordinal uint32, f resident.Flags) {
 // Remaining is the number of versions that have not been judged.
 func (r *Replay) Remaining() int { return int(r.last+1) - int(r.next) }
 
+// Each judges all that remain, and calls each with them. progress is told how many are judged.
+func (r *Replay) Each(ctx context.Context, prepare func(*index.Item) *index.Article, each func(*Replayed),
+	progress func(done, total int64)) error {
+	for all := r.Remaining(); r.Remaining() > 0; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		one, err := r.Next(ctx, prepare)
+		if err != nil {
+			return err
+		}
+		each(one)
+		progress(int64(all-r.Remaining()), int64(all))
+	}
+	return nil
+}
+
 // Next judges the next version, which prepare analyses. It returns nil for one that there is
 // nothing to judge of: a withdrawal, or a text that was not kept.
 func (r *Replay) Next(ctx context.Context, prepare func(*index.Item) *index.Article) (out *Replayed, err error) {

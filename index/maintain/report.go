@@ -3,7 +3,6 @@ package maintain
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -30,7 +29,8 @@ type Shift struct {
 	Shifts  map[string]int `json:"shifts,omitempty"` // "duplicate → suspect"
 }
 
-// Report says what judging again would change.
+// Report says what judging again by another policy would change. What the policy in force would change, too, because of
+// later decisions or the present policies of sources, is none of it.
 type Report struct {
 	Policy   string         `json:"policy"` // that in force
 	Tried    string         `json:"tried"`
@@ -38,54 +38,63 @@ type Report struct {
 	Judged   int            `json:"judged"`
 	Unkept   int            `json:"unkept"` // withdrawals, and texts that were not kept
 	Changed  int            `json:"changed"`
+	Before   map[string]int `json:"before"` // how many of what was judged are unique, suspect, duplicate
+	After    map[string]int `json:"after"`
 	Total    map[string]int `json:"total"`
 	BySource []*Shift       `json:"by_source"`
 	Changes  []Change       `json:"changes"`
+
+	inForce map[uint64]index.Event // by the number of what was said: what is said now, where it is another verdict
+	sources map[string]*Shift
 }
 
-// Run judges all arrivals of a replay again, and counts what changes. prepare analyses an item; progress is told how
-// many are judged.
-func (r *Report) Run(ctx context.Context, arrivals *Replay, prepare func(*index.Item) *index.Article,
-	progress func(done, total int64)) error {
-	sources := map[string]*Shift{}
-	r.Total = map[string]int{}
-	for all := arrivals.Remaining(); arrivals.Remaining() > 0; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		one, err := arrivals.Next(ctx, prepare)
-		if err != nil {
-			return err
-		}
-		r.add(one, sources)
-		progress(int64(all-arrivals.Remaining()), int64(all))
+// InForce notes an arrival that was judged again by the policy in force; nil is one without a text.
+func (r *Report) InForce(one *Replayed) {
+	if one != nil && one.Was.Verdict != one.Now.Verdict {
+		r.inForce[one.Was.Number] = one.Now
 	}
-	r.BySource = slices.SortedFunc(maps.Values(sources), func(a, b *Shift) int {
-		return cmp.Or(cmp.Compare(b.Changed, a.Changed), strings.Compare(a.Source, b.Source))
-	})
-	return nil
 }
 
-// add counts an arrival that was judged again; nil is one without a text.
-func (r *Report) add(one *Replayed, sources map[string]*Shift) {
+// NewReport returns a report without arrivals.
+func NewReport(policy, tried string, since time.Time) *Report {
+	none := map[string]int{"unique": 0, "suspect": 0, "duplicate": 0}
+	return &Report{Policy: policy, Tried: tried, Since: since, Before: none, After: maps.Clone(none),
+		Total: map[string]int{}, inForce: map[uint64]index.Event{}, sources: map[string]*Shift{}}
+}
+
+// Tries counts an arrival that was judged again by the policy that is tried; nil is one without a text.
+func (r *Report) Tries(one *Replayed) {
 	if one == nil {
 		r.Unkept++
 		return
 	}
 	r.Judged++
-	s := sources[one.Source]
+	s := r.sources[one.Source]
 	if s == nil {
 		s = &Shift{Source: one.Source, Shifts: map[string]int{}}
-		sources[one.Source] = s
+		r.sources[one.Source] = s
 	}
 	s.Judged++
-	if one.Was.Verdict == one.Now.Verdict {
+	was := one.Was
+	if now, ok := r.inForce[was.Number]; ok {
+		was = now
+	}
+	r.Before[was.Verdict.String()]++
+	r.After[one.Now.Verdict.String()]++
+	if was.Verdict == one.Now.Verdict {
 		return
 	}
-	kind := one.Was.Verdict.String() + " → " + one.Now.Verdict.String()
+	kind := was.Verdict.String() + " → " + one.Now.Verdict.String()
 	s.Changed, s.Shifts[kind] = s.Changed+1, s.Shifts[kind]+1
 	r.Changed, r.Total[kind] = r.Changed+1, r.Total[kind]+1
-	r.Changes = append(r.Changes, Change{one.Source, one.Was, one.Now})
+	r.Changes = append(r.Changes, Change{one.Source, was, one.Now})
+}
+
+// Sort lists the sources, those of which most changes first.
+func (r *Report) Sort() {
+	r.BySource = slices.SortedFunc(maps.Values(r.sources), func(a, b *Shift) int {
+		return cmp.Or(cmp.Compare(b.Changed, a.Changed), strings.Compare(a.Source, b.Source))
+	})
 }
 
 // Labels are the pairs that change, for `jianguo eval --labels` once an editor has replaced the
@@ -94,11 +103,7 @@ func (r *Report) Labels() []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "id_a\tid_b\tkind\tadds\tconf\tnote")
 	for _, c := range r.Changes {
-		earlier := c.Now.Of
-		if earlier == "" {
-			earlier = c.Was.Of
-		}
-		if earlier != "" {
+		if earlier := cmp.Or(c.Now.Of, c.Was.Of); earlier != "" {
 			fmt.Fprintf(&b, "%s\t%s\t?\t?\t\t%s → %s\n", earlier, c.Now.ID, c.Was.Verdict, c.Now.Verdict)
 		}
 	}
@@ -126,6 +131,10 @@ func (r *Report) Print(out io.Writer, shown []Change) error {
 			kinds = append(kinds, fmt.Sprintf("%s %d", kind, s.Shifts[kind]))
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", s.Source, s.Judged, s.Changed, strings.Join(kinds, ", "))
+	}
+	fmt.Fprintf(w, "\nverdict\tbefore\tafter\t\n")
+	for _, v := range slices.Sorted(maps.Keys(r.After)) {
+		fmt.Fprintf(w, "%s\t%d\t%d\t\n", v, r.Before[v], r.After[v])
 	}
 	if err := w.Flush(); err != nil {
 		return err
