@@ -32,13 +32,16 @@ type CopyPage struct {
 	Next   uint32
 }
 
-// Copies lists what a source copied from others, and they from it: at most limit copies, those after
-// one (0: the first).
-func (b *Model) Copies(ctx context.Context, source string, after uint32, limit int) (*CopyPage, error) {
+// Copies lists what a source copied from others, and they from it, or only what of it is rejected: at most limit
+// copies, those after one (0: the first).
+func (b *Model) Copies(ctx context.Context, source string, rejected bool, after uint32, limit int) (*CopyPage, error) {
 	return must.Try(func() *CopyPage {
 		page, number := new(CopyPage), b.sourceNumber(ctx, source)
-		query := `SELECT ordinal, of FROM copies
-			WHERE (origin = ?1 OR copier = ?1) AND origin <> copier AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3`
+		which := `copies WHERE (origin = ?1 OR copier = ?1) AND origin <> copier`
+		if rejected { // early: it was published before what it was rejected for
+			which = `copies JOIN rejected USING (ordinal) WHERE (copier = ?1 AND NOT early OR origin = ?1 AND early)`
+		}
+		query := `SELECT ordinal, of FROM ` + which + ` AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3`
 		pairs := read(ctx, b.reader, "copies", query, func(r *sql.Rows, p *[2]uint32) error {
 			return r.Scan(&p[0], &p[1])
 		}, number, cmp.Or(after, math.MaxUint32), limit+1)

@@ -76,16 +76,18 @@ type Copied struct {
 	N              int64
 }
 
-// CopiedMost returns the pairs of sources of which one copied the other most since the day of a time.
-func (b *Model) CopiedMost(ctx context.Context, since time.Time, limit int) ([]Copied, error) {
+// CopiedMost returns the pairs of sources of which one copied the other most since the day of a time, those of a
+// source unless it is empty.
+func (b *Model) CopiedMost(ctx context.Context, since time.Time, of string, limit int) ([]Copied, error) {
 	return must.Try(func() []Copied {
 		return read(ctx, b.reader, "pairs of sources", `SELECT origin, copier, sum(n) FROM pairs
-			WHERE day >= ? AND origin <> copier GROUP BY origin, copier ORDER BY 3 DESC, 1, 2 LIMIT ?`,
+			WHERE day >= ? AND origin <> copier AND (? OR ? IN (origin, copier))
+			GROUP BY origin, copier ORDER BY 3 DESC, 1, 2 LIMIT ?`,
 			func(r *sql.Rows, c *Copied) error {
 				var origin, copier int64
 				err := r.Scan(&origin, &copier, &c.N)
 				c.Origin, c.Copier = b.sourceName(ctx, origin), b.sourceName(ctx, copier)
 				return err
-			}, dayOf(since.UnixMilli()), limit)
+			}, dayOf(since.UnixMilli()), of == "", b.sourceNumber(ctx, of), limit)
 	})
 }

@@ -35,12 +35,15 @@ const (
 
 // Passage is a clause of the normal form.
 type Passage struct {
-	Text    string     `json:"text"`
-	State   string     `json:"state"`
-	Article uint64     `json:"article"` // the number of the source's article that had it last, as far as learned from
-	By      string     `json:"by,omitempty"`
-	At      *time.Time `json:"at,omitempty"`
-	Reason  string     `json:"reason,omitempty"`
+	Text    string `json:"text"`
+	State   string `json:"state"`
+	Article uint64 `json:"article"` // the number of the source's article that had it last, as far as learned from
+	// Articles is how many articles that were learned from had it since least of them did, Example the id of the last.
+	Articles uint64     `json:"articles,omitempty"`
+	Example  string     `json:"example,omitempty"`
+	By       string     `json:"by,omitempty"`
+	At       *time.Time `json:"at,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
 
 	hash uint64
 }
@@ -147,7 +150,7 @@ func (s *Clauses) Passages() []Passage {
 
 // Learn returns the state after an article that has nothing to do with an earlier one. due says which articles of a
 // source with many are learned from.
-func (s *Clauses) Learn(body string, due uint64) *Clauses {
+func (s *Clauses) Learn(id, body string, due uint64) *Clauses {
 	if s.articles >= often && due%seldom != 0 {
 		return s
 	}
@@ -159,7 +162,7 @@ func (s *Clauses) Learn(body string, due uint64) *Clauses {
 	slices.Sort(clauses)
 	for _, c := range slices.Compact(clauses) {
 		if len(c) >= leastBytes && len(c) <= maxPassage && !strings.ContainsAny(c, "0123456789") {
-			next.meet(c)
+			next.meet(c, id)
 		}
 	}
 	next.passages = slices.DeleteFunc(next.passages, func(p Passage) bool {
@@ -168,11 +171,12 @@ func (s *Clauses) Learn(body string, due uint64) *Clauses {
 	return next.collect()
 }
 
-// meet counts a clause.
-func (s *Clauses) meet(clause string) {
+// meet counts a clause of an article.
+func (s *Clauses) meet(clause, id string) {
 	hash := compare.HashClause(clause)
 	if i := slices.IndexFunc(s.passages, func(p Passage) bool { return p.hash == hash }); i >= 0 {
-		s.passages[i].Article = s.articles
+		p := &s.passages[i]
+		p.Article, p.Articles, p.Example = s.articles, p.Articles+1, id
 		return
 	}
 	key := uint32(hash) &^ 0xff
@@ -182,7 +186,8 @@ func (s *Clauses) meet(clause string) {
 	}
 	if s.counts[i]++; s.counts[i] >= key+least && len(s.passages) < mostPassages {
 		s.counts = slices.Delete(s.counts, i, i+1)
-		p := Passage{Text: strings.Clone(clause), State: PassageLearned, Article: s.articles, hash: hash}
+		p := Passage{Text: strings.Clone(clause), State: PassageLearned, Article: s.articles, Articles: least,
+			Example: id, hash: hash}
 		s.passages = append(s.passages, p)
 	}
 	if len(s.counts) > counted {
@@ -215,8 +220,13 @@ func (s *Clauses) Decide(source string, p Passage, normal func(title, body strin
 	p.Article = s.articles
 	next := *s
 	for clause := range strings.SplitSeq(p.Text, "\n") {
-		p.Text, p.hash = clause, compare.HashClause(clause)
-		next.passages = slices.DeleteFunc(slices.Clone(next.passages), func(o Passage) bool { return o.hash == p.hash })
+		p.Text, p.hash, p.Articles, p.Example = clause, compare.HashClause(clause), 0, ""
+		next.passages = slices.DeleteFunc(slices.Clone(next.passages), func(o Passage) bool {
+			if o.hash == p.hash {
+				p.Articles, p.Example = o.Articles, o.Example
+			}
+			return o.hash == p.hash
+		})
 		if p.State != PassageLearned {
 			next.passages = append(next.passages, p)
 		}
