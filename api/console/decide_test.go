@@ -4,6 +4,7 @@ package console_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 
 	"jianguo/api/console"
 	"jianguo/index"
+	"jianguo/index/indextest"
 	"jianguo/ingest"
 	"jianguo/internal/consoletest"
 )
@@ -575,5 +577,69 @@ func TestBoilerplate(t *testing.T) {
 	b.until(`!document.body.innerText.includes("每天一早见")`)
 	if got, err := r.Index.Boilerplate(t.Context(), "晨帆网"); err != nil || len(got) != 0 {
 		t.Errorf("%+v", got)
+	}
+	// What becomes several clauses is shown first, and put in when the editor says so.
+	b.to("/console/source?name=" + url.QueryEscape("晨帆网"))
+	b.enter(`form.filters[action^="/console/source?"] [name=text]`, "每天一早见。关注我们的客户端。")
+	b.click(`form.filters[action^="/console/source?"] button`)
+	b.seen("main", "这段话会成为 2 条套话")
+	b.seen(".plainlist", "关注我们的客户端")
+	if got, err := r.Index.Boilerplate(t.Context(), "晨帆网"); err != nil || len(got) != 0 {
+		t.Errorf("put in before the editor said so: %+v", got)
+	}
+	b.click(`form[action^="/console/source?"] button[autofocus]`)
+	b.seen("td", "编辑加入 林编辑")
+	if got, err := r.Index.Boilerplate(t.Context(), "晨帆网"); err != nil || len(got) != 2 {
+		t.Errorf("%+v", got)
+	}
+	// What is learned has its number of articles and one of them; single words are no rows.
+	press := &indextest.Press{Rand: rand.New(rand.NewPCG(1, 2))}
+	for i := range 5 {
+		submit(t, r, ingest.Item{ID: "daily-" + itoa(uint32(i)), Title: "日报 " + itoa(uint32(i)), Source: "日报网",
+			Body: "近日，" + string(press.Words(150)) + "\n本报记者林知远一早写来。"})
+	}
+	b.to("/console/source?name=" + url.QueryEscape("日报网"))
+	b.seen(`td a[href="/console/item?id=daily-4"]`, "5 篇")
+	b.seen("main", "另有单个的词：近日")
+	if n := eval[int](b, `document.querySelectorAll("td button[aria-label$=近日]").length`); n != 0 {
+		t.Errorf("近日 has %d rows", n)
+	}
+	// A page stays small, however many there are; a link leads to the others.
+	for i := range 60 {
+		if err := r.Index.DecideBoilerplate(t.Context(), "日报网", index.Passage{Text: string(press.Words(40)),
+			State: index.PassageIn, By: "林编辑", Reason: itoa(uint32(i))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, page := get(t, r, "/console/source?name="+url.QueryEscape("日报网"), session(t, r, "lin-secret-token-1"))
+	if len(page) > 60<<10 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	b.to("/console/source?from=60&name=" + url.QueryEscape("日报网"))
+	if n := eval[int](b, `document.querySelectorAll("td button").length`); n == 0 || n >= 20 || !strings.Contains(page, "from=20") {
+		t.Errorf("%d rows on the last page of passages", n)
+	}
+}
+
+// TestSourceRejections: the page of a source says whom it copies and who copies it, and has its rejections.
+func TestSourceRejections(t *testing.T) {
+	t.Parallel()
+	r := start(t, onTheBus)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/console/source?name="+url.QueryEscape("众览客户端"))
+	b.seen(".pairs a", "晨帆网")
+	b.click(`.tabs a[href*="only=rejected"]`)
+	b.seen(".tabs [aria-current]", "它被拒收的")
+	n := eval[int](b, `[...document.querySelectorAll(".half .badge.duplicate")].filter(e => e.parentNode.innerText.includes("众览客户端")).length`)
+	if all := eval[int](b, `document.querySelectorAll("tbody .rules a").length`); n == 0 || n != all {
+		t.Fatalf("%d of %d rows are rejections of the source", n, all)
+	}
+	first := eval[string](b, `document.querySelector(".half:has(.badge.duplicate) .title").getAttribute("href")`)
+	b.to(first)
+	b.click("[name=kind][value=release]")
+	b.shown(".notice")
+	b.to("/console/source?only=rejected&name=" + url.QueryEscape("众览客户端"))
+	if eval[bool](b, `!!document.querySelector('.half .title[href="`+first+`"]')`) {
+		t.Errorf("%s is released, and among the rejections", first)
 	}
 }

@@ -52,6 +52,10 @@ func TestPages(t *testing.T) {
 			if nameless > 0 {
 				t.Errorf("%s has %d controls without a name", p.path, nameless)
 			}
+			rows := eval[int](b, `new Set([...document.querySelectorAll(".queue form.filters > *")].map(e => e.offsetTop + e.offsetHeight / 2 | 0)).size`)
+			if rows > 1 || eval[bool](b, `[...document.querySelectorAll(".queue form.filters")].some(f => f.scrollWidth > f.clientWidth)`) {
+				t.Errorf("%s in %s: the filters of the queue take %d rows", p.path, lang, rows)
+			}
 			if testing.Short() && lang == "zh" { // English words are longer
 				continue
 			}

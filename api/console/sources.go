@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/ingest"
 	"jianguo/internal/must"
 )
 
@@ -26,12 +29,11 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 		v.Days = min(days, 3650)
 	}
 	since := c.cfg.Now().AddDate(0, 0, -v.Days)
-	const perPage = 20
 	v.Sources = must.Get(c.cfg.Browse.Sources(ctx, since, v.After, perPage+1))
 	if len(v.Sources) > perPage {
 		v.Sources, v.Next = v.Sources[:perPage], v.After+perPage
 	}
-	v.Pairs = must.Get(c.cfg.Browse.CopiedMost(ctx, since, 20))
+	v.Pairs = must.Get(c.cfg.Browse.CopiedMost(ctx, since, "", 20))
 	v.Log = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 10))
 	return p.show("sources", "sources", "来源", "Sources", v)
 }
@@ -48,40 +50,66 @@ func (c *Console) setPolicy(ctx context.Context, p *page) string {
 
 // sourceView is all about one source.
 type sourceView struct {
-	Name             string
-	Policy           index.SourcePolicy
-	Copies           *browse.CopyPage // that it made, and that others made of its articles
-	Passages         []index.Passage  // that carry no weight in its texts
-	In, Out, Learned string
-	Text, Reason     string // what was typed and could not be put in
+	Name         string
+	Policy       index.SourcePolicy
+	Pairs        []browse.Copied  // whom it copied, and who copied it, in 30 days
+	Copies       *browse.CopyPage // that it made, and that others made of its articles
+	Rejected     bool             // of Copies only those of its articles that are rejected
+	Passages     []index.Passage  // that carry no weight in its texts, those of most articles first
+	More         int              // where the next page of them begins; 0: there is none
+	Short        []string         // those learned that say nothing by themselves
+	Text, Reason string           // what was typed and is not put in yet
+	Clauses      []string         // the passages that it would be, to be asked about; nil: nothing is asked
 }
 
+// perPage is how many sources, copies or passages a page lists.
+const perPage = 20
+
+// leastShown is the least number of characters of a learned passage that is listed: one word says nothing.
+const leastShown = 4
+
 func (c *Console) source(ctx context.Context, p *page) string {
-	v := &sourceView{Name: p.Given("name"), In: index.PassageIn, Out: index.PassageOut, Learned: index.PassageLearned}
+	v := &sourceView{Name: p.Given("name"), Rejected: p.Given("only") == "rejected"}
 	if v.Name == "" {
 		must.Do(index.ErrNotFound)
 	}
 	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[v.Name]
 	v.Policy.Policy = cmp.Or(v.Policy.Policy, index.SourceNormal)
-	v.Copies = must.Get(c.cfg.Browse.Copies(ctx, v.Name, uint32(p.number("after")), 30))
-	v.Passages = must.Get(c.cfg.Index.Boilerplate(ctx, v.Name))
+	v.Pairs = must.Get(c.cfg.Browse.CopiedMost(ctx, c.cfg.Now().AddDate(0, 0, -30), v.Name, 12))
+	v.Copies = must.Get(c.cfg.Browse.Copies(ctx, v.Name, v.Rejected, uint32(p.number("after")), perPage))
+	for _, passage := range must.Get(c.cfg.Index.Boilerplate(ctx, v.Name)) {
+		if passage.State == index.PassageLearned && utf8.RuneCountInString(passage.Text) < leastShown {
+			v.Short = append(v.Short, passage.Text)
+		} else {
+			v.Passages = append(v.Passages, passage)
+		}
+	}
+	slices.SortStableFunc(v.Passages, func(a, b index.Passage) int { return cmp.Compare(b.Articles, a.Articles) })
+	v.Passages = v.Passages[min(int(p.number("from")), len(v.Passages)):]
+	if len(v.Passages) > perPage {
+		v.Passages, v.More = v.Passages[:perPage], int(p.number("from"))+perPage
+	}
 	return p.show("source", "sources", v.Name, v.Name, v)
 }
 
-// decideBoilerplate puts a passage of a source in, takes one out, or takes that back.
+// decideBoilerplate puts a passage of a source in, takes one out, or takes that back. It asks before one becomes
+// several.
 func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	passage := index.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name,
 		Reason: limitedReason(form.Get("reason"))}
-	_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: p.Given("name"),
-		Passage: passage}})
-	if errors.Is(err, index.ErrQuery) {
-		page := c.source(ctx, p)
-		v := p.Data.(*sourceView)
-		v.Text, v.Reason = passage.Text, passage.Reason
+	next := c.source(ctx, p)
+	v := p.Data.(*sourceView)
+	v.Text, v.Reason = passage.Text, passage.Reason
+	v.Clauses = strings.Split(ingest.Normal(c.cfg.Segmenter, "", passage.Text).Body, "\n")
+	if len(v.Clauses) == 1 || form.Has("sure") {
+		_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: v.Name, Passage: passage}})
+		if !errors.Is(err, index.ErrQuery) {
+			must.Do(err)
+			return returnTo(ownAddress(cmp.Or(form.Get("to"), p.Here())), "saved", "1")
+		}
+		v.Clauses = nil
 		p.wrong("text", p.T("请填一句有文字的话，最多 1000 字。", "Want a passage with words, of at most 1,000 characters."))
-		return page
 	}
-	must.Do(err)
-	return returnTo(ownAddress(form.Get("to")), "saved", "1")
+	return next
 }
