@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -14,8 +15,10 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
 
+	"jianguo/api/console"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -233,5 +236,35 @@ func TestTwoEditorsShareTheQueue(t *testing.T) {
 	}
 	if left := count(); waiting < 2*each || left != waiting-2*each {
 		t.Errorf("%d suspects waited, %d are left", waiting, left)
+	}
+}
+
+// TestEditorsOfTwoServices: the queue of another service on the bus knows who looks at a row, and leads past it.
+func TestEditorsOfTwoServices(t *testing.T) {
+	t.Parallel()
+	var cfg console.Config
+	r := start(t, func(c *consoletest.Config) { c.Console = func(of *console.Config) { cfg = *of } })
+	second := echo.New()
+	if err := console.Register(second, cfg); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(second)
+	defer server.Close()
+	other := &consoletest.Service{Pipeline: r.Pipeline, URL: server.URL}
+	id := regexp.MustCompile(`name="item" value="([^"]*)"`)
+	_, page := get(t, r, "/console/suspects", session(t, r, "lin-secret-token-1"))
+	lin := id.FindStringSubmatch(page)[1]
+	if err := r.Conn.Flush(); err != nil { // the claim is on its way
+		t.Fatal(err)
+	}
+	wu := session(t, other, "wu-secret-token-22")
+	for range 100 {
+		if _, page = get(t, other, "/console/suspects", wu); strings.Contains(page, "林编辑正在看") {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if at := id.FindStringSubmatch(page)[1]; at == lin || !strings.Contains(page, "林编辑正在看") {
+		t.Errorf("both are at %q", at)
 	}
 }
