@@ -74,12 +74,11 @@ func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, 
 	return secret, logID, applied, lastShard
 }
 
-// setApplied moves the watermark outside a flush: the log is another one, or has lost its
-// end.
+// putLog moves the watermark outside a flush: the log is another one, or has lost its end.
+const putLog = "UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')"
+
 func (d *database) setApplied(ctx context.Context, logID string, applied uint64) {
-	_, err := d.write.ExecContext(ctx,
-		"UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')",
-		logID, strconv.FormatUint(applied, 10))
+	_, err := d.write.ExecContext(ctx, putLog, logID, strconv.FormatUint(applied, 10))
 	must.Dof(err, "exposure: set applied")
 }
 
