@@ -10,7 +10,7 @@ type Set struct {
 	shift uint8
 }
 
-// Reset empties the set and makes room for n keys, in the memory it has if that is enough.
+// Reset empties the set and makes room for n keys.
 func (s *Set) Reset(n int) {
 	size, shift := 16, uint8(32-9)
 	for size < 2*n {
@@ -20,18 +20,7 @@ func (s *Set) Reset(n int) {
 		shift--
 	}
 	s.mask, s.shift = uint32(size-1), shift
-	s.cells = zeros(s.cells, size)
-	s.bits = zeros(s.bits, 1<<(32-shift)/64)
-}
-
-// zeros returns n zeros, in the memory of s if it has room for them.
-func zeros[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	s = s[:n]
-	clear(s)
-	return s
+	s.cells, s.bits = make([]uint32, size), make([]uint64, 1<<(32-shift)/64)
 }
 
 // Add adds a key, which is not 0. A set holds no more keys than Reset made room for.
