@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -31,59 +33,40 @@ type migrateCmd struct {
 
 // Run moves users' histories between a data directory and the Redis of a fleet.
 func (c *migrateCmd) Run(co *streams) error {
-	if err := isDataDir(c.Data); err != nil {
-		return err
-	}
-	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "migrate"})
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	histories, err := exposure.ReadPolicies(c.ExposurePolicy)
-	if err != nil {
-		return fmt.Errorf("--exposure-policy: %w", err)
-	}
-	service := reachFlags{NATS: c.NATS, busAccess: c.busAccess}
-	conn, err := service.connect(&co.ctx, co.log)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err == nil {
-		_, err = js.AccountInfo(co.ctx)
-	}
-	if err != nil {
-		return err
-	}
-	store, err := redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo")
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	m := &exposure.Move{File: filepath.Join(c.Data, datadir.Exposures), Redis: store,
-		Progress: co.progress.stages("migrate:"),
-		Kept: func(history string) time.Duration {
-			p, ok := histories.Policies[history]
-			if !ok {
-				p = histories.Policies[""]
-			}
-			return p.Kept()
-		}}
-	if c.Export {
-		return c.export(co, m, js)
-	}
-	moved, err := m.Import(co.ctx, func(meta map[string]string) error { return c.drained(co.ctx, meta) })
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(co.out, "%d histories moved and compared; the directory keeps its own as they are. "+
-		"Start each service with --nats and --exposure-store\n", moved)
-	return err
+	return must.Catch(func() {
+		must.Do(isDataDir(c.Data))
+		lock := must.Get(datadir.Acquire(c.Data, datadir.Holder{Command: "migrate"}))
+		defer lock.Close()
+		histories, err := exposure.ReadPolicies(c.ExposurePolicy)
+		must.Dof(err, "--exposure-policy")
+		service := reachFlags{NATS: c.NATS, busAccess: c.busAccess}
+		conn := must.Get(service.connect(&co.ctx, co.log))
+		defer conn.Close()
+		js := must.Get(jetstream.New(conn))
+		must.Get(js.AccountInfo(co.ctx))
+		store := must.Get(redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo"))
+		defer store.Close()
+		m := &exposure.Move{File: filepath.Join(c.Data, datadir.Exposures), Redis: store,
+			Progress: co.progress.stages("migrate:"),
+			Kept: func(history string) time.Duration {
+				p, ok := histories.Policies[history]
+				if !ok {
+					p = histories.Policies[""]
+				}
+				return p.Kept()
+			}}
+		if c.Export {
+			c.export(co, m, js)
+			return
+		}
+		moved := must.Get(m.Import(co.ctx, func(meta map[string]string) error { return c.drained(co.ctx, meta) }))
+		must.Get(fmt.Fprintf(co.out, "%d histories moved and compared; the directory keeps its own as they are. "+
+			"Start each service with --nats and --exposure-store\n", moved))
+	})
 }
 
-// export puts what the Redis holds in the place of the state file, once all reports are applied.
-func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStream) error {
+// export puts what the Redis holds in the place of the state file, once all reports are applied. Package must ends it.
+func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStream) {
 	for p := range redis.Partitions {
 		at, err := m.Redis.Progress(co.ctx, p)
 		if err == nil {
@@ -91,93 +74,59 @@ func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStrea
 				eventlog.SubjectPrefix+"*."+strconv.Itoa(p))
 		}
 		if err != nil {
-			return fmt.Errorf("%w: let a service of the fleet apply it, and stop it", err)
+			must.Do(fmt.Errorf("%w: let a service of the fleet apply it, and stop it", err))
 		}
 	}
-	fresh, users, err := m.Export(co.ctx)
-	if err != nil {
-		return err
-	}
+	fresh, users := must.Get2(m.Export(co.ctx))
 	report, err := exposure.VerifyFile(co.ctx, fresh)
 	if err == nil && report.Users != users {
 		err = fmt.Errorf("the file holds %d histories of %d", report.Users, users)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", fresh, err)
-	}
-	kept, err := m.Replace(fresh)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(co.out, "%d histories exported and verified; those the directory had are in %s. The Redis "+
+	must.Dof(err, "%s", fresh)
+	kept := must.Get(m.Replace(fresh))
+	must.Get(fmt.Fprintf(co.out, "%d histories exported and verified; those the directory had are in %s. The Redis "+
 		"keeps its own. Start the service without --exposure-store; with the embedded bus its log is that of before\n",
-		users, kept)
-	return err
+		users, kept))
 }
 
 // drained refuses a directory that has not applied all that its embedded bus has acknowledged.
 func (c *migrateCmd) drained(ctx context.Context, meta map[string]string) error {
-	embedded, err := bus.Start(bus.Config{Dir: filepath.Join(c.Data, "bus")})
-	if err != nil {
-		return err
-	}
-	defer embedded.Close()
-	conn, err := embedded.Connect()
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
-	catalogue, err := sql.Open("sqlite3", exposure.FileDSN(filepath.Join(c.Data, datadir.Catalogue),
-		"mode=ro&_query_only=on"))
-	if err != nil {
-		return err
-	}
-	defer catalogue.Close()
-	values := map[string]uint64{}
-	err = sqlite.Each(ctx, catalogue, "SELECT key, value FROM meta WHERE key IN ('applied', 'stream_base')",
-		func(rows *sql.Rows) error {
-			var name, value string
-			err := rows.Scan(&name, &value)
-			if err == nil {
-				values[name], err = strconv.ParseUint(value, 10, 64)
-			}
-			return err
+	return must.Catch(func() {
+		embedded := must.Get(bus.Start(bus.Config{Dir: filepath.Join(c.Data, "bus")}))
+		defer embedded.Close()
+		conn := must.Get(embedded.Connect())
+		defer conn.Close()
+		js := must.Get(jetstream.New(conn))
+		file := exposure.FileDSN(filepath.Join(c.Data, datadir.Catalogue), "mode=ro&_query_only=on")
+		catalogue := must.Get(sql.Open("sqlite3", file))
+		defer catalogue.Close()
+		const query = "SELECT key, value FROM meta WHERE key IN ('applied', 'stream_base')"
+		values, err := must.Try(func() map[string]uint64 {
+			return maps.Collect(sqlite.Pairs[string, uint64](ctx, catalogue, query))
 		})
-	if err != nil {
-		return fmt.Errorf("the catalogue: %w", err)
-	}
-	applied, err := strconv.ParseUint(meta["applied"], 10, 64)
-	if err != nil {
-		return err
-	}
-	for stream, done := range map[string]uint64{bus.StreamItems: values["applied"] - values["stream_base"],
-		eventlog.StreamName: applied} {
-		if err := waiting(ctx, js, stream, done, ""); err != nil {
-			return fmt.Errorf("%w: start the service once more without publishers, wait until /readyz is ready, and "+
-				"stop it", err)
+		must.Dof(err, "the catalogue")
+		applied := must.Get(strconv.ParseUint(meta["applied"], 10, 64))
+		for stream, done := range map[string]uint64{bus.StreamItems: values["applied"] - values["stream_base"],
+			eventlog.StreamName: applied} {
+			if err := waiting(ctx, js, stream, done, ""); err != nil {
+				must.Do(fmt.Errorf("%w: start the service once more without publishers, wait until /readyz is ready, "+
+					"and stop it", err))
+			}
 		}
-	}
-	return nil
+	})
 }
 
 // waiting returns an error if a stream holds a message after a sequence, of a subject if one is given.
 func waiting(ctx context.Context, js jetstream.JetStream, name string, after uint64, subject string) error {
 	stream, err := js.Stream(ctx, name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	var m *jetstream.RawStreamMsg
+	if err == nil {
+		m, err = stream.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(cmp.Or(subject, ">")))
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", name, err)
-	}
-	m, err := stream.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(cmp.Or(subject, ">")))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("stream %s: %w", name, err)
 	}
 	return fmt.Errorf("the stream %s holds what is not applied yet, from sequence %d on", name, m.Sequence)
