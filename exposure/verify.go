@@ -4,11 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // VerifyFile reads a whole state file and returns an error that joins everything it finds
@@ -17,29 +18,19 @@ import (
 // be open on the file meanwhile.
 func VerifyFile(ctx context.Context, path string) (state.Report, error) {
 	v := &verifier{ctx: ctx, owner: map[int64]shardRef{}}
-	if err := v.verify(path); err != nil {
-		return v.Report, fmt.Errorf("exposure: verify %s: %w", path, err)
-	}
-	return v.Report, nil
-}
-
-func (v *verifier) verify(path string) error {
-	db, err := sql.Open("sqlite3", FileDSN(path, "mode=rw&_query_only=on&_busy_timeout=10000"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	if v.tx, err = db.BeginTx(v.ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
-		return err
-	}
-	defer v.tx.Rollback()
-	for _, step := range []func() error{v.pages, v.meta, v.heads, v.shards} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return errors.Join(v.Wrong...)
+	err := must.Catch(func() {
+		db := must.Get(sql.Open("sqlite3", FileDSN(path, "mode=rw&_query_only=on&_busy_timeout=10000")))
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		v.tx = must.Get(db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}))
+		defer v.tx.Rollback()
+		v.pages()
+		v.meta()
+		v.heads()
+		v.shards()
+		must.Do(errors.Join(v.Wrong...))
+	})
+	return v.Report, wrap.Err(err, "exposure: verify %s", path)
 }
 
 type shardRef struct {
@@ -47,6 +38,7 @@ type shardRef struct {
 	state.Shard
 }
 
+// verifier verifies a state file. Package must ends its methods.
 type verifier struct {
 	state.Findings
 	ctx   context.Context
@@ -54,43 +46,36 @@ type verifier struct {
 	owner map[int64]shardRef
 }
 
-func (v *verifier) pages() error {
-	found, err := sqlite.Column[string](v.ctx, v.tx, "PRAGMA integrity_check")
-	for _, msg := range found {
+func (v *verifier) pages() {
+	for _, msg := range must.Get(sqlite.Column[string](v.ctx, v.tx, "PRAGMA integrity_check")) {
 		if msg != "ok" {
 			v.Say("sqlite: %s", msg)
 		}
 	}
-	return err
 }
 
-func (v *verifier) meta() error {
-	meta, err := FileMeta(v.ctx, v.tx)
-	if err != nil {
-		return err
-	}
+func (v *verifier) meta() {
+	meta := must.Get(FileMeta(v.ctx, v.tx))
 	if _, err := strconv.ParseUint(meta["applied"], 10, 64); err != nil {
 		v.Say("meta applied: %w", err)
 	}
 	if n := len(meta["secret"]); n != 32 {
 		v.Say("meta secret has %d bytes", n)
 	}
-	return v.tx.QueryRowContext(v.ctx, "SELECT count(*) FROM quarantine").Scan(&v.Quarantined)
+	must.Do(v.tx.QueryRowContext(v.ctx, "SELECT count(*) FROM quarantine").Scan(&v.Quarantined))
 }
 
-func (v *verifier) heads() error {
-	return sqlite.Each(v.ctx, v.tx, "SELECT history, user, head FROM user", func(rows *sql.Rows) error {
+func (v *verifier) heads() {
+	for rows := range sqlite.Rows(v.ctx, v.tx, "SELECT history, user, head FROM user") {
 		var history, user string
 		var head sql.RawBytes
-		if err := rows.Scan(&history, &user, &head); err != nil {
-			return err
-		}
+		must.Do(rows.Scan(&history, &user, &head))
 		v.Users++
 		addr := state.Address(history, user)
 		st, err := state.DecodeHead(head, addr)
 		if err != nil {
 			v.Say("user %q: %w", addr, err)
-			return nil
+			continue
 		}
 		for _, sh := range st.Shards() {
 			if old, ok := v.owner[sh.ID()]; ok {
@@ -98,33 +83,25 @@ func (v *verifier) heads() error {
 			}
 			v.owner[sh.ID()] = shardRef{addr, sh}
 		}
-		return nil
-	})
+	}
 }
 
-func (v *verifier) shards() error {
-	err := sqlite.Each(v.ctx, v.tx, "SELECT id, data FROM shard", func(rows *sql.Rows) error {
-		var id int64
-		var data sql.RawBytes
-		if err := rows.Scan(&id, &data); err != nil {
-			return err
-		}
+func (v *verifier) shards() {
+	for id, data := range sqlite.Pairs[int64, sql.RawBytes](v.ctx, v.tx, "SELECT id, data FROM shard") {
 		v.Shards++
 		ref, ok := v.owner[id]
 		if !ok {
 			if v.Quarantined == 0 { // a quarantined head does not name its shards
 				v.Say("shard %d belongs to no user", id)
 			}
-			return nil
+			continue
 		}
 		delete(v.owner, id)
 		if err := ref.Verify(data); err != nil {
 			v.Say("user %q: %w", ref.addr, err)
 		}
-		return nil
-	})
+	}
 	for id, ref := range v.owner {
 		v.Say("user %q: shard %d is missing", ref.addr, id)
 	}
-	return err
 }
