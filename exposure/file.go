@@ -12,12 +12,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the driver
 
 	"jianguo/internal/disk"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
+	"jianguo/internal/wrap"
 )
 
 // format is the version of the file that this program writes and reads.
@@ -80,4 +84,21 @@ func FileMeta(ctx context.Context, from sqlite.Querier) (map[string]string, erro
 			"start the jianguo that wrote it", f, fileFormat)
 	}
 	return values, nil
+}
+
+// CopyFile copies a state file, which may be in use, to another place: as it stood at one moment, synced. It waits
+// until the file holds every event up to a sequence of the log; 0 does not wait.
+func CopyFile(ctx context.Context, path, to string, seq uint64) error {
+	return wrap.Err(must.Catch(func() {
+		db := must.Get(sql.Open("sqlite3", FileDSN(path, "_busy_timeout=10000")))
+		defer db.Close()
+		for {
+			n := must.Get(strconv.ParseUint(must.Get(FileMeta(ctx, db))["applied"], 10, 64))
+			if n >= seq {
+				break
+			}
+			must.Dof(wait.For(ctx, 50*time.Millisecond), "it holds events up to %d of %d", n, seq)
+		}
+		must.Do(sqlite.CopyTo(ctx, db, to))
+	}), "exposure: backup of %s", path)
 }
