@@ -12,12 +12,13 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 	"jianguo/internal/streams"
 	"jianguo/internal/wait"
 )
 
 // Shared is a store whose states are in a Redis, for several services at once. Each of them answers
-// for every user; package shared says which one applies a user's events.
+// for every user; Owners say which one applies a user's events.
 type Shared struct {
 	Redis  *redis.Conn
 	Owners *redis.Owners
@@ -41,19 +42,17 @@ type fleet struct {
 	failing [redis.Partitions]streams.Trouble
 }
 
-// openFleet makes the store one whose states are in Redis.
-func (s *Store) openFleet(ctx context.Context) error {
+// openFleet makes the store one whose states are in Redis. Package must ends it.
+func (s *Store) openFleet(ctx context.Context) {
 	log, ok := s.cfg.Log.(*eventlog.NATS)
 	if !ok {
-		return errors.New("exposure: a shared store needs a log with partitions")
+		must.Do(errors.New("exposure: a shared store needs a log with partitions"))
 	}
 	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
 	again := make(chan struct{})
 	f.again.Store(&again)
 	f.evicts.Store("")
-	if err := f.adoptSecret(ctx); err != nil {
-		return err
-	}
+	f.adoptSecret(ctx)
 	running, stop := context.WithCancel(context.Background())
 	s.stop, s.fleet = stop, f
 	f.Owners.Own = f.keep
@@ -61,47 +60,31 @@ func (s *Store) openFleet(ctx context.Context) error {
 	s.done.Go(func() { f.watch(running) })
 	s.startSaving(running)
 	s.setReady()
-	return nil
 }
 
 // adoptSecret makes the secret in Redis that of the store, or, in a new Redis, that of the file the one in Redis.
-func (f *fleet) adoptSecret(ctx context.Context) error {
-	secret, err := f.Redis.Secret(ctx, nil)
-	if err != nil {
-		return err
-	}
+// Package must ends it.
+func (f *fleet) adoptSecret(ctx context.Context) {
+	secret := must.Get(f.Redis.Secret(ctx, nil))
 	if secret == nil {
 		var users int // of this directory, which has to move into a new Redis
 		row := f.db.read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM user LIMIT 1)")
-		if err := row.Scan(&users); err != nil {
-			return err
-		}
-		if users > 0 {
-			return fmt.Errorf("exposure: %s holds users' histories and the Redis holds none: move them there first, "+
-				"with jianguo migrate, or start with another data directory", f.cfg.Path)
+		if must.Do(row.Scan(&users)); users > 0 {
+			must.Do(fmt.Errorf("exposure: %s holds users' histories and the Redis holds none: move them there first, "+
+				"with jianguo migrate, or start with another data directory", f.cfg.Path))
 		}
 		lost := f.Redis.NoRecords(ctx)
-		if secret, err = f.Redis.Secret(ctx, nil); err != nil { // another service may have made one, and then records
-			return err
-		}
-		if secret == nil && lost != nil {
-			return lost
-		}
-	}
-	if secret == nil {
-		meta, err := FileMeta(ctx, f.db.read)
-		if err == nil {
-			secret, err = f.Redis.Secret(ctx, []byte(meta["secret"]))
-		}
-		if err != nil {
-			return err
+		secret = must.Get(f.Redis.Secret(ctx, nil)) // another service may have made one, and then records
+		if secret == nil {
+			must.Do(lost)
+			meta := must.Get(FileMeta(ctx, f.db.read))
+			secret = must.Get(f.Redis.Secret(ctx, []byte(meta["secret"])))
 		}
 	}
 	if len(secret) != len(f.secret) {
-		return fmt.Errorf("exposure: the secret in Redis has %d bytes: %w", len(secret), ErrCorrupt)
+		must.Do(fmt.Errorf("exposure: the secret in Redis has %d bytes: %w", len(secret), ErrCorrupt))
 	}
 	copy(f.secret[:], secret)
-	return nil
 }
 
 // watch looks once a second whether Redis answers, and whether a server has become a master that may lack

@@ -15,6 +15,7 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 )
 
 // maxBatch is how many events an owner applies at once: their users are read in one pipeline and
@@ -83,26 +84,20 @@ func (f *fleet) own(ctx context.Context, part int) error {
 
 // acquire makes this service the owner of a partition.
 func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
-	at, err := f.Redis.Progress(ctx, part)
-	if err != nil {
-		return nil, err
-	}
-	log, err := f.log.State(ctx)
-	if err != nil {
-		return nil, err
-	}
-	last := log.Last
-	if at.Applied <= last {
-		last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
-	}
-	mark, err := f.Redis.Acquire(ctx, part, log.ID, last)
-	if err != nil {
-		return nil, err
-	}
-	// 2^32 numbers for shards that no other service gives
-	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32)
-	return &owner{fleet: f, part: part, mark: mark, end: log, applied: mark.Applied, refused: map[uint64]string{},
-		broken: map[string]bool{}}, f.Acks.Tell(part)
+	return must.Try(func() *owner {
+		at := must.Get(f.Redis.Progress(ctx, part))
+		log := must.Get(f.log.State(ctx))
+		last := log.Last
+		if at.Applied <= last {
+			last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
+		}
+		mark := must.Get(f.Redis.Acquire(ctx, part, log.ID, last))
+		// 2^32 numbers for shards that no other service gives
+		f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32)
+		must.Do(f.Acks.Tell(part))
+		return &owner{fleet: f, part: part, mark: mark, end: log, applied: mark.Applied,
+			refused: map[uint64]string{}, broken: map[string]bool{}}
+	})
 }
 
 var errMasters = errors.New("exposure: other Redis masters")

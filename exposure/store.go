@@ -68,7 +68,7 @@ func (s *Store) open(ctx context.Context) {
 	clock := func() time.Time { return s.cfg.Clock().In(s.cfg.Location) }
 	s.Traces = must.Get(trace.Open(ctx, s.db.write, clock, s.cfg.Logger))
 	if s.cfg.Shared != nil {
-		must.Do(s.openFleet(ctx))
+		s.openFleet(ctx)
 		return
 	}
 	if s.cfg.Steady != nil {
