@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,11 @@ func (s *core) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := decodeEvent(q, kind, e.Data)
-	if err != nil {
+	if err := q.Decode(e.Data); err != nil {
+		return nil, err
+	}
+	at, err := eventTime(q.At)
+	if err := cmp.Or(checkEvent(kind, q.User, q.From, q.Len()), err); err != nil {
 		return nil, err
 	}
 	ev := &event{user: q.User, scene: q.Scene, q: q, seq: e.Seq}
@@ -50,22 +54,6 @@ func (s *core) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
 		ev.Now = ev.Logged
 	}
 	return ev, nil
-}
-
-func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err error) {
-	if err := q.Decode(data); err != nil {
-		return at, err
-	}
-	if err := wire.CheckName("user", q.User, true); err != nil {
-		return at, err
-	}
-	switch {
-	case kind.Links():
-		return at, checkFrom(q.User, q.From)
-	case kind.Items() && q.Len() == 0:
-		return at, wire.Invalidf("items", "is empty")
-	}
-	return eventTime(q.At)
 }
 
 // historiesOf lists the histories that an event may change.

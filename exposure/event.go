@@ -42,25 +42,24 @@ type Event struct {
 	From  string // the other user, of Link and Unlink
 }
 
-// check is all but what wire.Query has checked: the ids.
-func (e *Event) check() error {
-	if err := cmp.Or(wire.CheckName("user", e.User, true), wire.CheckName("scene", e.Scene, false)); err != nil {
+// checkEvent is all but what wire.Query has checked, the ids, of which there are so many.
+func checkEvent(kind EventKind, user, from string, items int) error {
+	if err := wire.CheckName("user", user, true); err != nil {
 		return err
 	}
 	switch {
-	case e.Kind.Links():
-		return checkFrom(e.User, e.From)
-	case e.Kind.Items() && len(e.Items) == 0:
+	case kind.Links() && from == user:
+		return wire.Invalidf("from", "is the user itself")
+	case kind.Links():
+		return wire.CheckName("from", from, true)
+	case kind.Items() && items == 0:
 		return wire.Invalidf("items", "is empty")
 	}
 	return nil
 }
 
-func checkFrom(user, from string) error {
-	if from == user {
-		return wire.Invalidf("from", "is the user itself")
-	}
-	return wire.CheckName("from", from, true)
+func (e *Event) check() error {
+	return cmp.Or(checkEvent(e.Kind, e.User, e.From, len(e.Items)), wire.CheckName("scene", e.Scene, false))
 }
 
 // subject is where an event of a partition is published. Without a shared store there is one partition.
