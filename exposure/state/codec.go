@@ -168,11 +168,8 @@ func (r *reader) head() *State {
 			r.fail("shard order")
 		}
 	}
-	if n := r.count("exceptions", MaxExcepted, 4); n > 0 {
-		s.excepted = make([]uint32, n)
-	}
-	for i := range s.excepted {
-		s.excepted[i] = r.key("exception")
+	for range r.count("exceptions", MaxExcepted, 4) {
+		s.excepted = append(s.excepted, r.key("exception"))
 	}
 	if n := r.count("ring", RingSize, 5); n > 0 {
 		s.ring = make([]delivered, n)

@@ -134,7 +134,7 @@ func FuzzDecodeHead(f *testing.F) {
 			}
 			return nil
 		}
-		if s.need(fetch, 0, len(s.shards)) != nil {
+		if s.Need(fetch) != nil {
 			return
 		}
 		if err := s.See(&p, []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, benchTime, benchTime, fetch); err != nil {

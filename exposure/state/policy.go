@@ -174,16 +174,15 @@ func (p *Policy) OldestEpoch(now time.Time) int32 {
 // NextBoundary is when OldestEpoch changes next.
 func (p *Policy) NextBoundary(now time.Time) time.Time {
 	if p.Kind == Calendar {
-		y, m, _ := now.Date()
-		return monthStart(y, m+1, now.Location())
+		return monthStart(now, 1)
 	}
 	return now.Add(100 * 365 * 24 * time.Hour)
 }
 
-// monthStart is the first moment of a month. Where clocks go forward at that very
+// monthStart is the first moment of the month so many months later. Where clocks go forward at that very
 // midnight, time.Date gives a moment of the day before.
-func monthStart(y int, m time.Month, zone *time.Location) time.Time {
-	t := time.Date(y, m, 1, 0, 0, 0, 0, zone)
+func monthStart(t time.Time, months int) time.Time {
+	t = time.Date(t.Year(), t.Month()+time.Month(months), 1, 0, 0, 0, 0, t.Location())
 	for t.Day() != 1 {
 		t = t.Add(time.Minute)
 	}
@@ -201,12 +200,11 @@ func (p *Policy) Clamp(at, now time.Time) time.Time {
 	if at.IsZero() || at.After(now) {
 		return now
 	}
-	edge := now.Add(min(lateKept, p.TTL/2) - p.TTL)
-	if p.Kind == Calendar {
-		y, m, _ := now.Add(lateKept).Date()
-		edge = monthStart(y, m-time.Month(p.Months), now.Location())
+	late := lateKept
+	if p.Kind == Rotate {
+		late = min(late, p.TTL/2)
 	}
-	if at.Before(edge) {
+	if edge := p.Oldest(now.Add(late)); at.Before(edge) {
 		return edge
 	}
 	return at.In(now.Location())
@@ -216,8 +214,7 @@ func (p *Policy) Clamp(at, now time.Time) time.Time {
 // Calendar, of the user's newest one for Rotate.
 func (p Policy) Oldest(now time.Time) time.Time {
 	if p.Kind == Calendar {
-		y, m, _ := now.Date()
-		return monthStart(y, m-time.Month(p.Months), now.Location())
+		return monthStart(now, -p.Months)
 	}
 	return now.Add(-p.TTL)
 }

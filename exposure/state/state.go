@@ -231,7 +231,7 @@ func (s *State) Deliver(p *Policy, keys []uint32, at, now time.Time) {
 // positive. It removes all keys or, with ErrExceptions or try, none.
 func (s *State) Unsee(p *Policy, keys []uint32, now time.Time, fetch Fetcher, try bool) error {
 	s.DropEpochs(p, now)
-	if err := s.need(fetch, 0, len(s.shards)); err != nil {
+	if err := s.Need(fetch); err != nil {
 		return err
 	}
 	// An exception whose shard has been dropped is no longer needed.
@@ -266,14 +266,14 @@ func (s *State) newestHolding(key uint32) int {
 }
 
 // Need makes sure that all shards are in memory.
-func (s *State) Need(fetch Fetcher) error { return s.need(fetch, 0, len(s.shards)) }
+func (s *State) Need(fetch Fetcher) error { return need(fetch, s.shards) }
 
-// need makes sure that shards [from, to) are in memory.
-func (s *State) need(fetch Fetcher, from, to int) error {
+// need makes sure that some shards are in memory.
+func need(fetch Fetcher, shards []Shard) error {
 	var missing []*Shard
-	for i := from; i < to; i++ {
-		if s.shards[i].filter == nil {
-			missing = append(missing, &s.shards[i])
+	for i := range shards {
+		if shards[i].filter == nil {
+			missing = append(missing, &shards[i])
 		}
 	}
 	if len(missing) == 0 {
@@ -291,20 +291,13 @@ func (s *State) fold(p *Policy, fetch Fetcher) error {
 	if len(s.tail) <= limit {
 		return nil
 	}
-	n, last := len(s.tail)-p.Tail/4, -1
+	n, at := len(s.tail)-p.Tail/4, 0
 	for i, t := range s.tail[:n] {
-		at, epoch := -1, p.EpochOf(t.day)
-		if i > 0 && t.day == s.tail[i-1].day {
-			if sh := &s.shards[last]; sh.count < sh.capacity {
-				at = last
-			}
-		}
-		if at < 0 {
-			at = s.open(p, epoch)
-			if err := s.need(fetch, at, at+1); err != nil {
+		if i == 0 || t.day != s.tail[i-1].day || s.shards[at].count >= s.shards[at].capacity {
+			at = s.open(p, p.EpochOf(t.day))
+			if err := need(fetch, s.shards[at:at+1]); err != nil {
 				return err
 			}
-			last = at
 		}
 		s.shards[at].add(t.key)
 	}
