@@ -10,25 +10,31 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"jianguo/internal/must"
 )
 
 // decodeSlow decodes any JSON. Unlike encoding/json, package jsontext refuses half a surrogate pair: it names no
 // character, and two different ids would become one.
 func (q *Query) decodeSlow() error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(q.body))
-	if d.PeekKind() != '{' {
-		return Invalidf("", "the body is not a JSON object")
+	return must.Catch(func() {
+		d := jsontext.NewDecoder(bytes.NewBuffer(q.body))
+		if d.PeekKind() != '{' {
+			must.Do(Invalidf("", "the body is not a JSON object"))
+		}
+		q.slowFields(d)
+		if d.InputOffset() != int64(len(q.body)) {
+			must.Do(Invalidf("", "something follows the JSON object of the body"))
+		}
+	})
+}
+
+// wellFormed is what the decoder has read. Package must ends it, and what follows.
+func wellFormed[T any](v T, err error) T {
+	if err != nil {
+		must.Do(malformed(err))
 	}
-	if err := q.slowFields(d); err != nil {
-		return err
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return malformed(err)
-	}
-	if d.InputOffset() != int64(len(q.body)) {
-		return Invalidf("", "something follows the JSON object of the body")
-	}
-	return nil
+	return v
 }
 
 // malformed names the field in which a body is no JSON.
@@ -50,81 +56,58 @@ func malformed(err error) error {
 	return Invalidf(field, "is not JSON in UTF-8: %v", err)
 }
 
-// slowFields reads the fields, up to the end of the object.
-func (q *Query) slowFields(d *jsontext.Decoder) error {
-	if _, err := d.ReadToken(); err != nil {
-		return malformed(err)
-	}
+// slowFields reads the object.
+func (q *Query) slowFields(d *jsontext.Decoder) {
+	wellFormed(d.ReadToken())
 	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return malformed(err)
-		}
+		name := wellFormed(d.ReadToken())
 		bit, value := q.field(name.String())
-		if kind := d.PeekKind(); bit == 0 || kind == 'n' {
-			if err := d.SkipValue(); err != nil {
-				return malformed(err)
-			}
+		if bit == 0 || d.PeekKind() == 'n' {
+			wellFormed(d.ReadValue())
 			continue
 		}
 		q.has |= bit
 		if value == nil {
-			if err := q.slowItems(d); err != nil {
-				return err
-			}
+			q.slowItems(d)
 			continue
 		}
-		raw, err := d.ReadValue()
-		if err != nil {
-			return malformed(err)
-		}
-		field := names[bits.TrailingZeros16(bit)]
+		raw, field := wellFormed(d.ReadValue()), names[bits.TrailingZeros16(bit)]
 		switch value := value.(type) {
 		case *string:
-			*value, err = decodeString(field, raw)
+			*value = must.Get(decodeString(field, raw))
 		case *int:
-			if *value, err = strconv.Atoi(string(raw)); err != nil || int(int32(*value)) != *value {
-				err = Invalidf(field, "is %.40s, not an integer of 32 bits", raw)
+			n, err := strconv.ParseInt(string(raw), 10, 32)
+			if err != nil {
+				must.Do(Invalidf(field, "is %.40s, not an integer of 32 bits", raw))
 			}
-		}
-		if err != nil {
-			return err
+			*value = int(n)
 		}
 	}
-	return nil
+	wellFormed(d.ReadToken())
 }
 
 // slowItems reads the array of ids.
-func (q *Query) slowItems(d *jsontext.Decoder) error {
+func (q *Query) slowItems(d *jsontext.Decoder) {
 	if d.PeekKind() != '[' {
-		return Invalidf("items", "is not an array")
+		must.Do(Invalidf("items", "is not an array"))
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return malformed(err)
-	}
+	wellFormed(d.ReadToken())
 	for i := 0; d.PeekKind() != ']'; i++ {
-		raw, err := d.ReadValue()
-		if err != nil {
-			return malformed(err)
-		}
+		raw := wellFormed(d.ReadValue())
 		if i == MaxItems {
-			return TooLargef("items", "has more than %d ids", MaxItems)
+			must.Do(TooLargef("items", "has more than %d ids", MaxItems))
 		}
 		end := int(d.InputOffset())
 		switch start := end - len(raw); {
 		case raw.Kind() == '"':
-			err = q.addString(start, end)
+			must.Do(q.addString(start, end))
 		case numberLen(raw) == len(raw):
-			err = q.addInt(start, end)
+			must.Do(q.addInt(start, end))
 		default:
-			err = Invalidf("items", "id %d is neither a string nor an integer", i)
-		}
-		if err != nil {
-			return err
+			must.Do(Invalidf("items", "id %d is neither a string nor an integer", i))
 		}
 	}
-	_, err := d.ReadToken()
-	return err
+	wellFormed(d.ReadToken())
 }
 
 // addString adds the id whose token, a string, is body[start:end].
