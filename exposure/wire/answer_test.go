@@ -1,12 +1,10 @@
 package wire
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unicode/utf8"
 
 	"jianguo/exposure/kernel"
 )
@@ -108,16 +106,6 @@ func TestChoose(t *testing.T) {
 		o := a.Choose()
 		if !slices.Equal(a.Marks, want) || !slices.Equal(a.chosen, answered) || o != (Outcome{Items: len(answered), Relaxed: relaxing, Dropped: dropped}) {
 			t.Fatalf("seed %d: %d ids: %+v, want %d answered, %d relaxed, %d dropped", seed, n, o, len(answered), relaxing, dropped)
-		}
-	}
-}
-
-func TestAppendString(t *testing.T) {
-	for r := rune(0); r < 0x300; r++ {
-		s := "x" + string(r) + "y"
-		var got string
-		if err := json.Unmarshal(AppendString(nil, s), &got); err != nil || got != s || !utf8.ValidString(got) {
-			t.Fatalf("%U: %q, %v", r, got, err)
 		}
 	}
 }
