@@ -124,8 +124,6 @@ func (o *Old) readInTurn(ctx context.Context, user string) ([]trace.Exposure, er
 	return history, cmp.Or(err, wait.For(ctx, time.Since(started)))
 }
 
-var historyTypes = []string{"zset", "set", "list"}
-
 // walked is what a walk over the keys that match has met.
 type walked struct {
 	users, foreign int
@@ -150,7 +148,7 @@ func (o *Old) walk(ctx context.Context, client rueidis.Client, use func(user str
 				return fmt.Errorf("old store: %w", err)
 			}
 			user := strings.TrimSuffix(strings.TrimPrefix(keys[i], before), after)
-			if !slices.Contains(historyTypes, kind) || wire.CheckName("user", user, true) != nil {
+			if !slices.Contains([]string{"zset", "set", "list"}, kind) || wire.CheckName("user", user, true) != nil {
 				if w.foreign++; len(w.names) < 5 {
 					w.names = append(w.names, fmt.Sprintf("%.80q (%s)", keys[i], kind))
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/wrap"
 )
 
 // Verify reads all keys of a store in a Redis, in pages, and returns what it finds wrong: heads and shards that do
@@ -19,7 +20,14 @@ import (
 func Verify(ctx context.Context, r *Conn, progress func(keys int64)) (_ state.Report, wrong []error, err error) {
 	v := &storeVerifier{owner: map[int64]uint64{}}
 	var done int64
-	if err = v.secret(ctx, r); err == nil {
+	secret, err := r.Secret(ctx, nil)
+	if err == nil && secret == nil {
+		err = errors.New("it has no secret: no service has used it, or a move into it is not finished")
+	}
+	if err == nil && len(secret) != 32 {
+		v.Say("the secret has %d bytes", len(secret))
+	}
+	if err == nil {
 		err = r.Each(ctx, func(records []Found, others []string) error {
 			for _, name := range others {
 				if !other.MatchString(name[len(r.Prefix):]) {
@@ -34,29 +42,13 @@ func Verify(ctx context.Context, r *Conn, progress func(keys int64)) (_ state.Re
 			return nil
 		})
 	}
-	if err != nil {
-		err = fmt.Errorf("exposure: verify the store in Redis: %w", err)
-	}
-	return v.Report, v.Wrong, err
+	return v.Report, v.Wrong, wrap.Err(err, "exposure: verify the store in Redis")
 }
 
 // storeVerifier verifies a store in a Redis.
 type storeVerifier struct {
 	state.Findings
 	owner map[int64]uint64 // hash of the address of a shard's user, by the number of the shard
-}
-
-func (v *storeVerifier) secret(ctx context.Context, r *Conn) error {
-	secret, err := r.Secret(ctx, nil)
-	switch {
-	case err != nil:
-		return err
-	case secret == nil:
-		return errors.New("it has no secret: no service has used it, or a move into it is not finished")
-	case len(secret) != 32:
-		v.Say("the secret has %d bytes", len(secret))
-	}
-	return nil
 }
 
 // other are the keys of a store beside the records.
