@@ -113,17 +113,9 @@ func (g *group) test(h hashes) (hit byte) {
 	return hit
 }
 
-// testPlain tests up to a batch of keys. It lists in w.numbers the n keys that may be held
-// after four locations; w.acc is not 0 for those that are held after all. Its steps have no
-// branch that depends on a single key: whether a key is held is as good as random, and a
-// mispredicted branch costs as much as a dozen loads.
-func (g *group) testPlain(keys []uint32, w *work) (n int) {
-	n = g.testFirst(keys, w)
-	g.testRest(n, w)
-	return n
-}
-
-// testFirst tests the first four locations. Locations come in fours whose terms grow evenly
+// testFirst tests the first four locations of up to a batch of keys. It lists in w.numbers the n keys that may be held
+// after these. It has no branch that depends on a single key: whether a key is held is as good as random, and a
+// mispredicted branch costs as much as a dozen loads. Locations come in fours whose terms grow evenly
 // (see hashes.at), and the four loads of a round overlap. Of the keys that five full shards
 // do not hold, three in four end here.
 func (g *group) testFirst(keys []uint32, w *work) (n int) {
@@ -141,7 +133,7 @@ func (g *group) testFirst(keys []uint32, w *work) (n int) {
 	return n
 }
 
-// testRest tests the other locations, of the first n keys listed.
+// testRest tests the other locations, of the first n keys listed: w.acc is not 0 for those that are held.
 func (g *group) testRest(n int, w *work) {
 	c, d, k := g.read(), g.mod, g.k
 	for i := range w.rest[:n] {

@@ -70,7 +70,8 @@ func (l *Lanes) test(keys []uint32, w *work) {
 		g := &l.groups[i]
 		n, ok := g.testVector(len(keys), w)
 		if !ok {
-			n = g.testPlain(keys, w)
+			n = g.testFirst(keys, w)
+			g.testRest(n, w)
 		}
 		for j, number := range w.numbers[:n] {
 			if w.acc[j] != 0 {
