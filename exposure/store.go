@@ -47,7 +47,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s.metrics = newMetrics(s.kinds)
-	s.w = &writer{core: s.core, progress: newProgress(cfg.MaxUnflushed), fail: s.fail, gen: 1}
+	s.w = &writer{core: s.core, fail: s.fail, gen: 1, kick: make(chan struct{}, 1)}
 	s.cache.Store(newCache(cfg.CacheBytes))
 	db, err := openDatabase(ctx, cfg.Path, cfg.Relaxed, cfg.Rand)
 	if err != nil {
@@ -107,15 +107,11 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 		s.secret = secret
 	}
 	s.lastShard.Store(lastShard)
-	from := applied
-	switch {
-	case logID != log.ID:
-		// A new log: its sequences start again, and none of its events is known.
-		from = 0
-	case log.Last < applied:
-		// The log lost its end, as a relaxed one may in a power cut. The file keeps
-		// what it has; the log will use those sequences again.
-		from = log.Last
+	// A log that lost its end, as a relaxed one may in a power cut, will use those sequences again. The file keeps
+	// what it has.
+	from := min(applied, log.Last)
+	if logID != log.ID {
+		from = 0 // a new log: its sequences start again, and none of its events is known
 	}
 	if logID != "" && from != applied {
 		s.cfg.Logger.Warn("exposure: the log is not where the state file left it",

@@ -5,18 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/wait"
 )
 
 // writer changes users' states in the file: it applies the events of the log and writes flushes. It is
 // the one owner of the log.
 type writer struct {
 	*core
-	*progress
 	fail func(error) // stops the store
+
+	applied   eventlog.Applied
+	flushed   atomic.Uint64 // last sequence in the file
+	unflushed atomic.Int64  // keys of the events between the two
+	oldest    atomic.Int64  // unix nanoseconds when the oldest of them was applied, 0 for none
+	kick      chan struct{} // asks for a flush
 
 	applyMu sync.Mutex
 	gen     uint64     // applyMu; number of the next flush
@@ -27,6 +35,39 @@ type writer struct {
 
 	flushMu sync.Mutex // one flush at a time
 	lost    error      // flushMu; why a flush failed: its users' changes are only in the log
+}
+
+// reset begins at a sequence that is in the file.
+func (s *writer) reset(seq uint64) {
+	s.applied.Reset(seq)
+	s.flushed.Store(seq)
+	s.unflushed.Store(0)
+	s.oldest.Store(0)
+}
+
+// advance makes an event count as applied, and wakes the requests that wait for it with its
+// outcome.
+func (s *writer) advance(seq uint64, keys int, outcome error) {
+	var refused map[uint64]error
+	if outcome != nil {
+		refused = map[uint64]error{seq: outcome}
+	}
+	s.applied.Advance(seq, refused)
+	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
+	if n := s.unflushed.Add(int64(max(keys, 1))); n >= int64(s.cfg.MaxUnflushed)/2 {
+		select {
+		case s.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// waitRoom blocks the consumer while too much is unflushed. A flush takes far longer than the time
+// between two looks.
+func (s *writer) waitRoom(ctx context.Context) error {
+	for s.unflushed.Load() >= int64(s.cfg.MaxUnflushed) && wait.For(ctx, time.Millisecond) == nil {
+	}
+	return ctx.Err()
 }
 
 // lostEvents says that the log no longer holds the events between two sequences.
