@@ -139,11 +139,11 @@ func (l *NATS) Ready() error { return l.trouble.Err() }
 // Consume reads through an ordered consumer, which the client recreates wherever a
 // message went missing on the way.
 func (l *NATS) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
-	return l.consume(ctx, after, nil, fn)
+	return must.Catch(func() { l.consume(ctx, after, nil, fn) })
 }
 
-// consume reads entries of these subjects, or all.
-func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn func(Entry) error) error {
+// consume reads entries of these subjects, or all. Package must ends it.
+func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn func(Entry) error) {
 	cfg := jetstream.OrderedConsumerConfig{
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:    after + 1,
@@ -152,19 +152,14 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		InactiveThreshold: 30 * time.Second,
 	}
 	cons, err := l.stream.OrderedConsumer(ctx, cfg)
-	if err != nil {
-		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
-	}
-	info, err := l.stream.Info(ctx)
-	if err != nil {
-		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
-	}
+	must.Dof(err, "exposure: consume %s", StreamName)
+	identity := streams.Identity(l.info(ctx))
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	defer func() { cancel(nil); <-watched }()
 	go func() {
 		defer close(watched)
-		cancel(l.watch(ctx, streams.Identity(info)))
+		cancel(l.watch(ctx, identity))
 	}()
 	last := after
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
@@ -189,15 +184,12 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 			cancel(err)
 		}
 	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(streams.Heartbeat), l.warnings(ctx))
-	if err != nil {
-		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
-	}
+	must.Dof(err, "exposure: consume %s", StreamName)
 	<-ctx.Done()
 	l.remove(ctx, cons, cc)
-	if err = context.Cause(ctx); errors.Is(err, context.Canceled) {
-		return nil
+	if err = context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		must.Do(err)
 	}
-	return err
 }
 
 // warnings logs what a consumer recovers from.

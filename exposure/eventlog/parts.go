@@ -22,15 +22,12 @@ func partSubjects(part int) []string {
 // ConsumePart is Consume for one partition: the last part of a subject. It begins after a sequence or, if that is
 // earlier, with the entries logged since a time. Partition 0 has the entries without a partition as well.
 func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since time.Time, fn func(Entry) error) error {
-	err := must.Catch(func() {
+	return must.Catch(func() {
 		if st := l.info(ctx).State; st.Msgs > 0 && after >= st.FirstSeq {
 			after = l.firstSince(ctx, st.FirstSeq, after+1, since) - 1
 		}
+		l.consume(ctx, after, partSubjects(part), fn)
 	})
-	if err != nil {
-		return err
-	}
-	return l.consume(ctx, after, partSubjects(part), fn)
 }
 
 // AppendOnce is Append, unless an event with the same id was appended within the last minutes.
