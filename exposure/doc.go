@@ -39,12 +39,7 @@
 // A link lets the history of another user count as well, until it expires: an event applied to both
 // states. A filter asks all states that links lead to, each with the keys of its own user.
 //
-// # The way of a filter request
-//
-// FilterBytes has wire.Query find the ids in the body. lookIn asks the state of the user, and of those linked to the
-// user, in each history that the scene reads. lookAt finds the state in memory (cache.go) or reads it, hashes the
-// ids to keys (keysOf), and has kernel.View.Mark write a byte for each: unseen, held exactly, held by a shard.
-// wire.Answer chooses what is returned, and writes it from the bytes of the request.
+// ARCHITECTURE.md follows a filter request through the packages.
 //
 // # Writing
 //
