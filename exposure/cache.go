@@ -84,13 +84,6 @@ func (g *stripe) acquire(addr []byte, pol *Policy) (e *entry, known bool) {
 	return e, known
 }
 
-// pin adds a reference to an entry the caller holds already.
-func (g *stripe) pin(e *entry) {
-	g.mu.Lock()
-	e.refs++
-	g.mu.Unlock()
-}
-
 // release ends the use of an entry, with the memory it takes now (negative: as before). Past
 // the budget, the entries used longest ago are evicted. keep is false for one that need not
 // stay at all.

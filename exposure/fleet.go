@@ -132,14 +132,6 @@ func (s *Store) Trouble() error {
 	return nil
 }
 
-// lag is how many events wait in the partitions of this service.
-func (f *fleet) lag() (n int64) {
-	for p := range f.pending {
-		n += f.pending[p].Load()
-	}
-	return n
-}
-
 // refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state
 // in memory before the answer is there; done is true if that was of this version, and look returned true.
 func (f *fleet) refresh(ctx context.Context, e *entry, asked *redis.Asked, look func() bool) (done bool, err error) {

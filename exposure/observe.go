@@ -58,9 +58,14 @@ func (s *Store) Collectors() []prometheus.Collector {
 	}
 }
 
+// lag is how many events wait, with a fleet in the partitions of this service.
 func (s *Store) lag() float64 {
 	if s.fleet != nil {
-		return float64(s.fleet.lag())
+		var n int64
+		for p := range s.fleet.pending {
+			n += s.fleet.pending[p].Load()
+		}
+		return float64(n)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

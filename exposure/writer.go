@@ -162,5 +162,7 @@ func (s *writer) due(g *stripe, e *entry) {
 	}
 	e.gen = s.gen
 	s.dirty = append(s.dirty, e)
-	g.pin(e)
+	g.mu.Lock()
+	e.refs++
+	g.mu.Unlock()
 }

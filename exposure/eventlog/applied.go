@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,9 +43,7 @@ func (a *Applied) Advance(seq uint64, refused map[uint64]error) {
 	if len(a.refused) > maxRefused || a.refused == nil {
 		a.refused = map[uint64]error{}
 	}
-	for s, why := range refused {
-		a.refused[s] = why
-	}
+	maps.Copy(a.refused, refused)
 	last := a.seq.Load()
 	if seq <= last {
 		return

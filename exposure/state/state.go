@@ -111,11 +111,7 @@ type Fetcher func(shards []*Shard) error
 var ErrExceptions = errors.New("exposure: more than 64 un-seen items are held by older shards")
 
 func (s *State) Empty() bool {
-	return len(s.shards)+len(s.ring)+len(s.tail) == 0 && !s.linked()
-}
-
-func (s *State) linked() bool {
-	return len(s.Links.From)+len(s.Links.Into) > 0 || s.Links.Imported
+	return len(s.shards)+len(s.ring)+len(s.tail)+len(s.Links.From)+len(s.Links.Into) == 0 && !s.Links.Imported
 }
 
 // Kept is the view that Look has kept, or nil.
