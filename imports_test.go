@@ -27,7 +27,6 @@ var arrows = map[string][]string{
 	"cmd":      {"bus", "data", "segment", "simhash", "compare", "index", "ingest", "exposure", "api"},
 	// Any package may import these: helpers, most of them for tests and measurements.
 	"internal": {"simhash"},
-	"scripts":  nil,
 	"examples": nil,
 }
 
