@@ -26,11 +26,7 @@ const manifestName = "MANIFEST"
 
 // Upload puts a directory into the object store of a bus, in the place of what is there.
 func Upload(ctx context.Context, conn *nats.Conn, prefix string, replicas int, dir string) (size uint64, err error) {
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return 0, err
-	}
-	store, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: prefix + bucket,
+	store, err := JetStream(conn).CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: prefix + bucket,
 		Replicas: replicas, Description: "the last backup, for jianguo restore"})
 	if err != nil {
 		return 0, fmt.Errorf("object store %s: %w", prefix+bucket, err)
@@ -111,11 +107,7 @@ func unpack(r io.Reader, dir string, reserve uint64) error {
 
 // Download unpacks the backup that a bus holds, as long as a reserve of bytes stays free.
 func Download(ctx context.Context, conn *nats.Conn, prefix, dir string, reserve uint64) (*jetstream.ObjectInfo, error) {
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return nil, err
-	}
-	store, err := js.ObjectStore(ctx, prefix+bucket)
+	store, err := JetStream(conn).ObjectStore(ctx, prefix+bucket)
 	var object jetstream.ObjectResult
 	if err == nil {
 		object, err = store.Get(ctx, objectName)

@@ -103,6 +103,12 @@ func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
 	return nc, nil
 }
 
+// JetStream is the JetStream of a connection. Without options jetstream.New has no error to return.
+func JetStream(nc *nats.Conn) jetstream.JetStream {
+	js, _ := jetstream.New(nc)
+	return js
+}
+
 // Away reports whether an error of the bus may end by itself: it did not answer, or a cluster
 // had no leader.
 func Away(err error) bool {

@@ -11,16 +11,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/internal/streams"
+	"jianguo/internal/wait"
 )
 
 // AwaitApplied waits until the service on a bus has applied every item that the bus holds
 // now. prefix is that of the names of its streams, service the name of the process that is meant.
 func AwaitApplied(ctx context.Context, nc *nats.Conn, prefix, service string) error {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return fmt.Errorf("%w", err)
-	}
-	stream, err := js.Stream(ctx, prefix+StreamItems)
+	stream, err := JetStream(nc).Stream(ctx, prefix+StreamItems)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", StreamItems, err)
 	}
@@ -36,59 +33,55 @@ func AwaitApplied(ctx context.Context, nc *nats.Conn, prefix, service string) er
 		if applied >= last {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("items %d to %d still wait for their verdicts: %w", applied+1, last, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
+		if err := wait.For(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("items %d to %d still wait for their verdicts: %w", applied+1, last, err)
 		}
 	}
 }
 
 // CopyDead copies the dead letters of a bus, whose streams have a prefix, into the directory of an embedded bus that
-// is not running, and returns their number.
-func CopyDead(ctx context.Context, from *nats.Conn, prefix, dir string) (n int, err error) {
-	live, err := jetstream.New(from)
-	if err != nil {
-		return 0, err
-	}
-	dead, err := live.Stream(ctx, prefix+StreamDead)
+// is not running.
+func CopyDead(ctx context.Context, from *nats.Conn, prefix, dir string) error {
+	dead, err := JetStream(from).Stream(ctx, prefix+StreamDead)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return 0, nil
+		return nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("dead letters: %w", err)
+		return fmt.Errorf("dead letters: %w", err)
 	}
-	embedded, err := Start(Config{Dir: dir})
+	return Offline(dir, func(js jetstream.JetStream) error {
+		if _, err := (streams.Plan{}).Ensure(ctx, js, jetstream.StreamConfig{Name: StreamDead,
+			Subjects: dead.CachedInfo().Config.Subjects, AllowMsgTTL: true}); err != nil {
+			return fmt.Errorf("dead letters: %w", err)
+		}
+		state := dead.CachedInfo().State
+		for number := max(state.FirstSeq, 1); number <= state.LastSeq; number++ {
+			m, err := dead.GetMsg(ctx, number)
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				continue
+			}
+			if err == nil {
+				_, err = js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
+			}
+			if err != nil {
+				return fmt.Errorf("dead letter %d: %w", number, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Offline calls f with the streams in the directory of an embedded bus that is not running.
+func Offline(dir string, f func(jetstream.JetStream) error) error {
+	b, err := Start(Config{Dir: dir})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	defer embedded.Close()
-	nc, err := embedded.Connect()
+	defer b.Close()
+	nc, err := b.Connect()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := (streams.Plan{}).Ensure(ctx, js, jetstream.StreamConfig{Name: StreamDead,
-		Subjects: dead.CachedInfo().Config.Subjects, AllowMsgTTL: true}); err != nil {
-		return 0, fmt.Errorf("dead letters: %w", err)
-	}
-	state := dead.CachedInfo().State
-	for number := max(state.FirstSeq, 1); number <= state.LastSeq; number++ {
-		m, err := dead.GetMsg(ctx, number)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			continue
-		}
-		if err == nil {
-			_, err = js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
-		}
-		if err != nil {
-			return n, fmt.Errorf("dead letter %d: %w", number, err)
-		}
-		n++
-	}
-	return n, nil
+	return f(JetStream(nc))
 }

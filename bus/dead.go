@@ -111,10 +111,7 @@ type DeadLetters struct {
 // OpenDead opens the dead letters of a bus, whose streams have a prefix (StreamsConfig). It
 // creates no stream: without one, the error wraps jetstream.ErrStreamNotFound.
 func OpenDead(ctx context.Context, nc *nats.Conn, prefix string) (*DeadLetters, error) {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, fmt.Errorf("dead letters: %w", err)
-	}
+	js := JetStream(nc)
 	stream, err := js.Stream(ctx, prefix+StreamDead)
 	if err != nil {
 		return nil, fmt.Errorf("dead letters: stream %s: %w", prefix+StreamDead, err)

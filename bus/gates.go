@@ -106,16 +106,12 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 // fits returns when a stream was created. It is an error if the stream answers before it has
 // written, or if the gate cannot read its files.
 func (b *Embedded) fits(ctx context.Context, name string) (made time.Time, err error) {
-	nc, err := connectTo(b.server, b.secret)
+	nc, err := b.Connect()
 	if err != nil {
 		return made, err
 	}
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return made, err
-	}
-	stream, err := js.Stream(ctx, name)
+	stream, err := JetStream(nc).Stream(ctx, name)
 	if err != nil {
 		return made, err
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sys/unix"
 
 	"jianguo/bus"
@@ -184,11 +183,7 @@ func (c *backupCmd) copy(co *streams) error {
 // Of the bus itself only dead letters are copied: a restored service publishes events
 // again from the catalogue.
 func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) error {
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
-	exposures, err := js.Stream(co.ctx, prefix+eventlog.StreamName)
+	exposures, err := bus.JetStream(conn).Stream(co.ctx, prefix+eventlog.StreamName)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", eventlog.StreamName, err)
 	}
@@ -202,7 +197,7 @@ func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) error 
 	if err := bus.AwaitApplied(co.ctx, conn, prefix, holder.Name); err != nil {
 		return err
 	}
-	if _, err := bus.CopyDead(co.ctx, conn, prefix, filepath.Join(c.To, "bus")); err != nil {
+	if err := bus.CopyDead(co.ctx, conn, prefix, filepath.Join(c.To, "bus")); err != nil {
 		return err
 	}
 	return c.files(co.ctx, exposures.CachedInfo().State.LastSeq)

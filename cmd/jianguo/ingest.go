@@ -20,6 +20,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/wait"
 )
 
 type ingestCmd struct {
@@ -215,10 +216,8 @@ func (t *verdictTail) finish(ctx context.Context, number uint64) error {
 			return fmt.Errorf("verdicts: event %d did not come within a minute; the file ends at %d", number,
 				t.last.Load())
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
+		if err := wait.For(ctx, 5*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	t.consumer.Stop()

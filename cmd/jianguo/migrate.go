@@ -42,7 +42,7 @@ func (c *migrateCmd) Run(co *streams) error {
 		service := reachFlags{NATS: c.NATS, busAccess: c.busAccess}
 		conn := must.Get(service.connect(&co.ctx, co.log))
 		defer conn.Close()
-		js := must.Get(jetstream.New(conn))
+		js := bus.JetStream(conn)
 		must.Get(js.AccountInfo(co.ctx))
 		store := must.Get(redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo"))
 		defer store.Close()
@@ -92,11 +92,6 @@ func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStrea
 // drained refuses a directory that has not applied all that its embedded bus has acknowledged.
 func (c *migrateCmd) drained(ctx context.Context, meta map[string]string) error {
 	return must.Catch(func() {
-		embedded := must.Get(bus.Start(bus.Config{Dir: filepath.Join(c.Data, "bus")}))
-		defer embedded.Close()
-		conn := must.Get(embedded.Connect())
-		defer conn.Close()
-		js := must.Get(jetstream.New(conn))
 		file := exposure.FileDSN(filepath.Join(c.Data, datadir.Catalogue), "mode=ro&_query_only=on")
 		catalogue := must.Get(sql.Open("sqlite3", file))
 		defer catalogue.Close()
@@ -106,13 +101,16 @@ func (c *migrateCmd) drained(ctx context.Context, meta map[string]string) error 
 		})
 		must.Dof(err, "the catalogue")
 		applied := must.Get(strconv.ParseUint(meta["applied"], 10, 64))
-		for stream, done := range map[string]uint64{bus.StreamItems: values["applied"] - values["stream_base"],
-			eventlog.StreamName: applied} {
-			if err := waiting(ctx, js, stream, done, ""); err != nil {
-				must.Do(fmt.Errorf("%w: start the service once more without publishers, wait until /readyz is ready, "+
-					"and stop it", err))
+		must.Do(bus.Offline(filepath.Join(c.Data, "bus"), func(js jetstream.JetStream) error {
+			for stream, done := range map[string]uint64{bus.StreamItems: values["applied"] - values["stream_base"],
+				eventlog.StreamName: applied} {
+				if err := waiting(ctx, js, stream, done, ""); err != nil {
+					return fmt.Errorf("%w: start the service once more without publishers, wait until /readyz is "+
+						"ready, and stop it", err)
+				}
 			}
-		}
+			return nil
+		}))
 	})
 }
 

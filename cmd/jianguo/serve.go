@@ -15,7 +15,6 @@ import (
 	_ "time/tzdata" // for machines without a zone database
 
 	"github.com/labstack/echo/v4"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -245,7 +244,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 			"imported into", f.ExposurePolicy))
 	}
 	s.stories = story.New()
-	js := must.Get(jetstream.New(s.conn))
+	js := bus.JetStream(s.conn)
 	var dead *bus.DeadLetters
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() error {
 		if s.reports, err = eventlog.Open(co.ctx, js, f.log(s), co.log); err == nil {

@@ -4,7 +4,6 @@
 package consoletest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -17,8 +16,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/api"
 	"jianguo/api/console"
@@ -109,11 +106,7 @@ func Start(ctx context.Context, cfg Config) (_ *Service, err error) {
 // Publish sends one item over the bus, waits for its verdict, and for the lists
 // to show it. The error says so where it became a dead letter.
 func (r *Service) Publish(ctx context.Context, payload []byte) error {
-	js, err := jetstream.New(r.Conn)
-	if err != nil {
-		return err
-	}
-	o, err := fixture.Submit(ctx, js, bus.SubjectPublish, payload)
+	o, err := fixture.Submit(ctx, bus.JetStream(r.Conn), bus.SubjectPublish, payload)
 	if err != nil {
 		return err
 	}
@@ -125,10 +118,7 @@ func (r *Service) Publish(ctx context.Context, payload []byte) error {
 
 // publish sends the corpus over the bus and waits for the last verdict.
 func (r *Service) publish(ctx context.Context, corpus []byte) error {
-	js, err := jetstream.New(r.Conn)
-	if err != nil {
-		return err
-	}
+	js := bus.JetStream(r.Conn)
 	return lines(corpus, func(line []byte) error {
 		_, err := fixture.Submit(ctx, js, bus.SubjectPublish, line)
 		return err
@@ -158,14 +148,12 @@ func (r *Service) backdate(ctx context.Context, corpus []byte) error {
 }
 
 func lines(corpus []byte, f func([]byte) error) error {
-	sc := bufio.NewScanner(bytes.NewReader(corpus))
-	sc.Buffer(nil, 16<<20)
-	for n := 1; sc.Scan(); n++ {
-		if err := f(bytes.Clone(sc.Bytes())); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+	for n, line := range bytes.Split(bytes.TrimSpace(corpus), []byte("\n")) {
+		if err := f(line); err != nil {
+			return fmt.Errorf("line %d: %w", n+1, err)
 		}
 	}
-	return sc.Err()
+	return nil
 }
 
 func (r *Service) serve(cfg Config) error {
