@@ -63,23 +63,13 @@ func (c *verifyCmd) verifyStore(co *streams) error {
 	for i, err := range wrong {
 		problems[i] = err.Error()
 	}
-	if c.JSON {
-		err = json.NewEncoder(co.out).Encode(struct {
-			histories.Report
-			Problems []string
-		}{r, problems})
-	} else {
-		for _, p := range problems {
-			fmt.Fprintln(co.out, p)
-		}
-		_, err = fmt.Fprintf(co.out, "%s: histories of %s, %s; %s set aside, %s forgotten\n", verdictOn(problems),
-			plural(int(r.Users), "user"),
-			plural(int(r.Shards), "shard"), plural(int(r.Quarantined), "head"), plural(int(r.Forgotten), "user"))
-	}
-	if err == nil && len(problems) > 0 {
-		return errPrinted
-	}
-	return err
+	report := struct {
+		histories.Report
+		Problems []string
+	}{r, problems}
+	return c.print(co, report, problems, fmt.Sprintf("histories of %s, %s; %s set aside, %s forgotten",
+		plural(int(r.Users), "user"), plural(int(r.Shards), "shard"), plural(int(r.Quarantined), "head"),
+		plural(int(r.Forgotten), "user")))
 }
 
 // verify verifies a directory that this process has locked.
@@ -103,29 +93,27 @@ func (c *verifyCmd) verify(co *streams) error {
 			r.Problems = append(r.Problems, err.Error())
 		}
 	}
-	if c.JSON {
-		err = json.NewEncoder(co.out).Encode(r)
-	} else {
-		for _, p := range r.Problems {
-			fmt.Fprintln(co.out, p)
-		}
-		if len(r.Recipes) > 0 {
-			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: "+
-				"run "+
-				"`jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
-		}
-		_, err = fmt.Fprintf(co.out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r.Problems),
-			r.Items, r.Events, r.Clusters, r.Exemplars)
+	if len(r.Recipes) > 0 && !c.JSON {
+		fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run "+
+			"`jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
 	}
-	if err == nil && len(r.Problems) > 0 {
+	return c.print(co, r, r.Problems, fmt.Sprintf("%d items, %d events, %d clusters, %d exemplars",
+		r.Items, r.Events, r.Clusters, r.Exemplars))
+}
+
+// print prints a report as JSON, or its problems and what was verified.
+func (c *verifyCmd) print(co *streams, report any, problems []string, verified string) (err error) {
+	verdict := "whole"
+	if len(problems) > 0 {
+		verdict = plural(len(problems), "problem")
+	}
+	if c.JSON {
+		err = json.NewEncoder(co.out).Encode(report)
+	} else {
+		_, err = fmt.Fprintln(co.out, strings.Join(append(problems, verdict+": "+verified), "\n"))
+	}
+	if err == nil && len(problems) > 0 {
 		return errPrinted
 	}
 	return err
-}
-
-func verdictOn(problems []string) string {
-	if len(problems) == 0 {
-		return "whole"
-	}
-	return plural(len(problems), "problem")
 }
