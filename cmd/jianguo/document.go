@@ -19,9 +19,7 @@ import (
 func openIndex(co *streams, dir string, s *segment.Segmenter, cfg index.Config) (*index.Index, error) {
 	cfg.Dir, cfg.SweepEvery, cfg.Logger = dir, -1, co.log
 	cfg.Recipe = func() (string, error) { return s.Recipe(), nil }
-	cfg.Normal = func(title, body string) compare.Text {
-		return ingest.Normal(s, title, body)
-	}
+	cfg.Normal = func(title, body string) compare.Text { return ingest.Normal(s, title, body) }
 	cfg.Original = func(title, body string) *reason.Original { return ingest.Original(s, title, body) }
 	return index.Open(co.ctx, cfg)
 }

@@ -77,8 +77,7 @@ func (a *archive) segmenter() *segment.Segmenter {
 // open opens the directory in this process.
 func (a *archive) open(seg *segment.Segmenter) *index.Index {
 	a.t.Helper()
-	h := service{segmenter: seg}
-	x, err := index.Open(context.Background(), index.Config{Dir: a.dir, Normal: h.normal, Recipe: func() (string, error) { return seg.Recipe(), nil }})
+	x, err := openIndex(&streams{ctx: context.Background()}, a.dir, seg, index.Config{})
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ import (
 	"jianguo/api"
 	"jianguo/api/console"
 	"jianguo/bus"
+	"jianguo/compare"
+	"jianguo/compare/reason"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
@@ -143,9 +145,11 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 	}
 	screen := co.progress.stages("loading")
 	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recorded: f.recorded,
-		Recipe: recipe, Normal: s.normal, Original: s.original,
-		Language: f.Language,
-		Relaxed:  f.Durability == "relaxed", SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log,
+		Recipe:   recipe,
+		Normal:   func(title, body string) compare.Text { return ingest.Normal(s.segmenter, title, body) },
+		Original: func(title, body string) *reason.Original { return ingest.Original(s.segmenter, title, body) },
+		Language: f.Language, Relaxed: f.Durability == "relaxed",
+		SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log,
 		Progress: func(stage string, done, total int64) {
 			screen(stage, done, total)
 			s.starting.Progress(stage, done, total)

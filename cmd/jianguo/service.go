@@ -15,8 +15,6 @@ import (
 
 	"jianguo/api"
 	"jianguo/bus"
-	"jianguo/compare"
-	"jianguo/compare/reason"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
@@ -133,8 +131,7 @@ func (s *service) close() error {
 	settle, err := s.kept.Rescue(map[string]func(to string) error{
 		datadir.Catalogue: func(to string) error { return s.index.CopyTo(ctx, to) },
 		datadir.Exposures: func(to string) error {
-			return errors.Join(s.exposure.Flush(ctx), s.exposure.CopyTo(ctx,
-				to))
+			return errors.Join(s.exposure.Flush(ctx), s.exposure.CopyTo(ctx, to))
 		},
 	})
 	closed := s.closers.close()
@@ -142,16 +139,6 @@ func (s *service) close() error {
 		err = settle()
 	}
 	return errors.Join(err, closed)
-}
-
-// normal is the normal form of a kept text. The segmenter is loaded before anything
-// is judged.
-func (s *service) normal(title, body string) compare.Text {
-	return ingest.Normal(s.segmenter, title, body)
-}
-
-func (s *service) original(title, body string) *reason.Original {
-	return ingest.Original(s.segmenter, title, body)
 }
 
 // plan is how the streams of this bus are made, once it is connected.
