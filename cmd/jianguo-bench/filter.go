@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,12 +86,7 @@ func (c *filterCmd) Run(co *streams) (err error) {
 			return fmt.Errorf("--against redis: %w (Debian: apt-get install redis-server)", err)
 		}
 	}
-	dir, remove, err := orTemporary(c.Dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
-	b.Dir = dir
+	b.Dir = cmp.Or(c.Dir, co.dir)
 	if err := b.measure(); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,18 +78,13 @@ const batchSize = 256
 const seed = 1
 
 // Run builds and measures an index.
-func (c *indexCmd) Run(co *streams) (err error) {
-	dir, remove, err := orTemporary(c.Dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
-	lock, err := datadir.Acquire(dir, datadir.Holder{Command: "bench"})
+func (c *indexCmd) Run(co *streams) error {
+	c.Dir = cmp.Or(c.Dir, co.dir)
+	lock, err := datadir.Acquire(c.Dir, datadir.Holder{Command: "bench"})
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	c.Dir = dir
 	res, err := measureIndex(co.ctx, *c)
 	if err != nil {
 		return err

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -35,17 +35,12 @@ type ingestResult struct {
 }
 
 // Run starts a service and measures it.
-func (c *ingestCmd) Run(co *streams) (err error) {
+func (c *ingestCmd) Run(co *streams) error {
 	items, err := c.items(co)
 	if err != nil {
 		return err
 	}
-	dir, remove, err := orTemporary(c.Dir)
-	if err != nil {
-		return err
-	}
-	c.Dir = dir
-	defer func() { err = errors.Join(err, remove()) }()
+	c.Dir = cmp.Or(c.Dir, co.dir)
 	service, address, err := c.start(co.ctx)
 	if err != nil {
 		return err

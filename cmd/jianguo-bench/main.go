@@ -7,7 +7,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -33,6 +33,7 @@ type streams struct {
 	ctx context.Context
 	in  io.Reader
 	out io.Writer
+	dir string // temporary
 }
 
 func main() {
@@ -41,7 +42,11 @@ func main() {
 	var c cli
 	k := kong.Parse(&c, kong.Name("jianguo-bench"), kong.Description("Measures jianguo on this machine."),
 		kong.DefaultEnvars("JIANGUO"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
-	k.FatalIfErrorf(k.Run(&streams{ctx: ctx, in: os.Stdin, out: os.Stdout}))
+	dir, err := os.MkdirTemp("", "jianguo-bench-")
+	if err == nil {
+		err = k.Run(&streams{ctx: ctx, in: os.Stdin, out: os.Stdout, dir: dir})
+	}
+	k.FatalIfErrorf(errors.Join(err, os.RemoveAll(dir)))
 }
 
 // print prints a result as JSON.
@@ -63,18 +68,6 @@ func (f *serviceFlags) jianguo() (string, error) {
 	}
 	self, err := os.Executable()
 	return filepath.Join(filepath.Dir(self), "jianguo"), err
-}
-
-// orTemporary returns dir, or a new temporary directory and a function that removes it.
-func orTemporary(dir string) (string, func() error, error) {
-	if dir != "" {
-		return dir, func() error { return nil }, nil
-	}
-	dir, err := os.MkdirTemp("", "jianguo-bench-")
-	if err != nil {
-		return "", nil, fmt.Errorf("bench: %w", err)
-	}
-	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
 
 // samples are measured values, latencies in microseconds unless a field says otherwise.
