@@ -32,8 +32,6 @@ type demoCmd struct {
 // expectation is one row of sample/expected.jsonl.
 type expectation struct {
 	ID      string        `json:"id"`
-	Family  string        `json:"family"`
-	Kind    string        `json:"kind"`
 	Verdict index.Verdict `json:"verdict"` // an editor's
 	Of      string        `json:"of"`
 	Why     string        `json:"why"`
