@@ -84,7 +84,7 @@ func (c *ingestCmd) start(ctx context.Context) (service *process, address string
 	u, err := url.Parse(service.nats)
 	if err == nil {
 		u.User = url.User(service.token)
-		err = service.awaitMetric(ctx, "jianguo_index_outlines_progress", func(done float64) bool { return done == 1 })
+		err = service.awaitMetric(ctx, "jianguo_index_outlines_progress")
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %s", err, service.stop())

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -89,36 +88,26 @@ func (p *process) post(path string, body []byte) error {
 	return nil
 }
 
-// metric reads one value of /metrics.
-func (p *process) metric(ctx context.Context, name string) (float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.addr+"/metrics", nil)
-	if err != nil {
-		return 0, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err
-	}
-	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`).FindSubmatch(b)
-	if m == nil {
-		return 0, fmt.Errorf("no metric %s", name)
-	}
-	return strconv.ParseFloat(string(m[1]), 64)
-}
-
-// awaitMetric returns when a value of /metrics is as wanted.
-func (p *process) awaitMetric(ctx context.Context, name string, done func(float64) bool) error {
-	for {
-		if v, err := p.metric(ctx, name); err != nil || done(v) {
+// awaitMetric returns when a value of /metrics is 1.
+func (p *process) awaitMetric(ctx context.Context, name string) error {
+	pattern := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`)
+	for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		resp, err := http.Get("http://" + p.addr + "/metrics")
+		if err != nil {
 			return err
 		}
-		time.Sleep(20 * time.Millisecond)
+		b, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			return err
+		}
+		switch m := pattern.FindSubmatch(b); {
+		case m == nil:
+			return fmt.Errorf("no metric %s", name)
+		case string(m[1]) == "1":
+			return nil
+		}
 	}
+	return ctx.Err()
 }
 
 // startService starts `jianguo serve` on a data directory and free ports, and waits until it is ready.
