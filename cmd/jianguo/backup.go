@@ -89,7 +89,11 @@ func (c *backupCmd) make(co *streams, fill func() error) error {
 		return errors.Join(fmt.Errorf("copy not complete: %w", err), os.RemoveAll(aside))
 	}
 	if !c.NoVerify {
-		if err := c.verify(co); err != nil {
+		lock, err := datadir.AcquireUnchecked(aside, datadir.Holder{Command: "verify"})
+		if err == nil {
+			err = errors.Join((&verifyCmd{Data: aside}).verify(co), lock.Close())
+		}
+		if err != nil {
 			return errors.Join(err, fmt.Errorf("the copy is in %s; --no-verify makes a backup all the same", aside))
 		}
 	}
@@ -126,15 +130,6 @@ func (c *backupCmd) upload(co *streams) error {
 		return err
 	}
 	_, err = fmt.Fprintf(co.out, "uploaded: %d bytes\n", size)
-	return err
-}
-
-// verify verifies the copy.
-func (c *backupCmd) verify(co *streams) error {
-	lock, err := datadir.AcquireUnchecked(c.To, datadir.Holder{Command: "verify"})
-	if err == nil {
-		err = errors.Join((&verifyCmd{Data: c.To}).verify(co), lock.Close())
-	}
 	return err
 }
 

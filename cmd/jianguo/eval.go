@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,21 +82,17 @@ func (c *evalCmd) Run(co *streams) error {
 		out.SetIndent("", " ")
 		return out.Encode(e)
 	}
-	c.print(co.out, e)
-	return nil
-}
-
-func (c *evalCmd) print(w io.Writer, e *evaluation) {
-	e.Setting.Print(w)
+	e.Setting.Print(co.out)
 	if e.Labels != nil {
-		e.Labels.Print(w, c.Wrong)
+		e.Labels.Print(co.out, c.Wrong)
 	}
 	if e.Corpus != nil {
-		e.Corpus.Print(w)
+		e.Corpus.Print(co.out)
 	}
 	for _, r := range e.Pairs {
-		r.Print(w, c.Wrong)
+		r.Print(co.out, c.Wrong)
 	}
+	return nil
 }
 
 // wanted returns an error if nothing is to be measured, or what is needs documents or labels.
