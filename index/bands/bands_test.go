@@ -415,6 +415,6 @@ func TestEmptyPrintHasNoRelatives(t *testing.T) {
 
 // reached is Margin without a limit, with a number of probes.
 func (b *Bands) reached(dst []Hit, p *simhash.Print, maxS float32, probes int) []Hit {
-	dst, _ = b.margin(dst, p, maxS, probes, math.MaxInt, nil)
+	dst, _ = b.margin(dst, p, maxS, probes, math.MaxInt)
 	return dst
 }

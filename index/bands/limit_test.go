@@ -37,7 +37,7 @@ func TestMarginLimit(t *testing.T) {
 			})
 			want = want[:limit]
 		}
-		got, cut := b.Margin([]Hit{{Ordinal: 9999}}, &p, 6, limit, nil)
+		got, cut := b.Margin([]Hit{{Ordinal: 9999}}, &p, 6, limit)
 		if got[0].Ordinal != 9999 {
 			t.Fatal("what was in dst is gone")
 		}

@@ -14,18 +14,13 @@ import (
 // Margin appends to dst the postings c with S(p, c) < maxS that the probes reach, each once.
 // Of more than limit postings it appends those with the smallest S, the newest (highest
 // ordinal) of equals, best first, and cut reports that there were more. A family of ten
-// thousand bulletins costs one pass over its buckets. reach, unless nil, is set to the
-// reach of the look-up. A print without features has no postings.
-func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, limit int, reach *Reach) (hits []Hit, cut bool) {
-	return b.margin(dst, p, maxS, b.probes(), max(limit, 1), reach)
+// thousand bulletins costs one pass over its buckets. A print without features has no
+// postings.
+func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, limit int) (hits []Hit, cut bool) {
+	return b.margin(dst, p, maxS, b.probes(), max(limit, 1))
 }
 
-func (b *Bands) margin(
-	dst []Hit, p *simhash.Print, maxS float32, probes, limit int, reach *Reach,
-) (hits []Hit, cut bool) {
-	if reach != nil {
-		*reach = Reach{probes: probes}
-	}
+func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit int) (hits []Hit, cut bool) {
 	if maxS <= 0 || p.Empty() {
 		return dst, false
 	}
@@ -34,9 +29,6 @@ func (b *Bands) margin(
 	m.prepare(p, maxS)
 	m.choose(probes)
 	m.best.reset(limit)
-	if reach != nil {
-		m.tell(reach)
-	}
 
 	// What a probe will read is prefetched while earlier probes are scanned: first
 	// the place of its bucket, then the bucket.
@@ -274,20 +266,6 @@ func (m *margin) scan(probe int) {
 					v.PrefetchLo(from + slot)
 					m.near = append(m.near, near{int32(probe), int32(from + slot), s.cost() + cost})
 				}
-			}
-		}
-	}
-}
-
-// tell sets what a Reach knows of the look-up.
-func (m *margin) tell(r *Reach) {
-	r.print, r.maxS, r.limit, r.unprobed = m.print, m.maxS, m.limit, m.unprobed
-	for bit := range r.costs {
-		r.costs[bit] = m.costs[(simhash.Bits-1-bit)/8][1<<(bit%8)]
-		v := m.print.Margins[bit]
-		for i := range r.heavy {
-			if v*v >= m.maxS/float32(int(16)>>i) {
-				r.heavy[i] |= 1 << bit
 			}
 		}
 	}

@@ -27,8 +27,7 @@ type comparison struct {
 
 // comparisons caches the comparisons of one article. The zero value is empty.
 type comparisons struct {
-	of        map[uint32]*comparison // by ordinal
-	unrelated []uint32               // by their outlines; sorted
+	of map[uint32]*comparison // by ordinal
 	// skipUnseen passes over exemplars whose rows cannot be read yet: those of a batch that is being committed.
 	skipUnseen bool
 }
@@ -70,6 +69,8 @@ type comparing struct {
 	known  *comparisons
 	doc    *compare.Doc     // of the article; nil until it is needed
 	learnt *compare.Residue // of its source
+
+	judged, looked int // exemplars that it was compared with on sketches, and on texts
 }
 
 // best compares all proposals, every one by its sketch and the likeliest ones by their texts, and returns the best
@@ -157,23 +158,17 @@ func (c *comparing) say(ctx context.Context, best *candidate) (err error) {
 // does not depend on what is in memory either: sketches show the same as outlines.
 func (c *comparing) candidates(proposals []Proposal) []*candidate {
 	outline := c.query.Article.Sketch.Outline()
-	known := c.known.unrelated
-	unknown := make([]Proposal, 0, len(proposals))
 	for _, p := range proposals {
-		if _, ok := slices.BinarySearch(known, p.Ordinal); !ok {
-			c.rows.Prefetch(p.Ordinal)
-			unknown = append(unknown, p)
-		}
+		c.rows.Prefetch(p.Ordinal)
 	}
 	var all []*candidate
-	for _, p := range unknown {
+	for _, p := range proposals {
 		if c.unrelated(&outline, p.Ordinal) {
-			c.known.unrelated = append(c.known.unrelated, p.Ordinal)
+			c.judged++
 		} else if t, ok := c.Matcher.target(p.Ordinal, c.query); ok {
 			all = append(all, &candidate{Proposal: p, target: t})
 		}
 	}
-	slices.Sort(c.known.unrelated)
 	return all
 }
 
@@ -225,6 +220,7 @@ func (c *comparing) unseen(err error) error {
 
 // compareSketch compares the article with a proposal by their sketches.
 func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison, error) {
+	c.judged++
 	if o := c.known.of[p.Ordinal]; o != nil {
 		return o, nil
 	}
@@ -243,6 +239,7 @@ func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison
 
 // compareText compares the article with a candidate by their texts.
 func (c *comparing) compareText(ctx context.Context, n *candidate) error {
+	c.looked++
 	o := n.comparison
 	if o.judgement != nil {
 		residue, err := c.residueOf(ctx, o.source)
@@ -271,14 +268,4 @@ func (c *comparing) residueOf(ctx context.Context, source string) (*compare.Resi
 	}
 	s, err := c.boilerplate.Of(ctx, source)
 	return s.Residue(), err
-}
-
-// onTexts counts the exemplars that were compared on texts.
-func (k *comparisons) onTexts() (n int) {
-	for _, o := range k.of {
-		if o.judgement != nil {
-			n++
-		}
-	}
-	return n
 }

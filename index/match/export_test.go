@@ -20,8 +20,16 @@ func (c *Comparing) Judge(ctx context.Context, proposals []Proposal) (Judgement,
 	return c.c.conclude(best), nil
 }
 
-// Unrelated returns the ordinals whose outlines showed that they are unrelated.
-func (c *Comparing) Unrelated() []uint32 { return c.c.known.unrelated }
+// Unrelated returns the ordinals whose outlines show that they are unrelated.
+func (c *Comparing) Unrelated(proposals []Proposal) (ordinals []uint32) {
+	outline := c.c.query.Article.Sketch.Outline()
+	for _, p := range proposals {
+		if c.c.unrelated(&outline, p.Ordinal) {
+			ordinals = append(ordinals, p.Ordinal)
+		}
+	}
+	return ordinals
+}
 
 // Sketch compares the article with a proposal by sketches, and reports whether the policy classifies the two as unrelated.
 func (c *Comparing) Sketch(ctx context.Context, p Proposal) (unrelated bool, err error) {

@@ -7,9 +7,8 @@
 // can be done ahead of time, beside the writer (preview.go).
 //
 // A Matcher reads what is resident, and rows of the catalogue through a Reader. It
-// writes only to the postings (Post, Unpost), so that it can tell what has changed
-// since a preview. All methods may run beside one writer and each other; those
-// that say "writer only" are for the writer.
+// writes only to the postings (Post, Unpost). All methods may run beside one writer
+// and each other; those that say "writer only" are for the writer.
 package match
 
 import (
@@ -18,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -61,7 +61,7 @@ type shared struct {
 	original func(title, body string) *reason.Original
 
 	boilerplate *sources.Boilerplate
-	journal     journal
+	epoch       atomic.Uint64 // when it changes, ordinals may stand for other texts
 	metrics     metrics
 }
 
@@ -126,11 +126,10 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	if m.policy.Rules == verdict.RulesHamming {
 		return m.nearestCopy(&q), nil
 	}
-	proposals, known := m.update(q.Article, q.Preview)
-	c := comparing{Matcher: m, reader: r, query: &q, known: known}
-	best, err := c.best(ctx, proposals)
-	m.metrics.judged.Observe(float64(len(known.of) + len(known.unrelated)))
-	m.metrics.looked.Observe(float64(known.onTexts()))
+	c := comparing{Matcher: m, reader: r, query: &q, known: q.Preview.comparisons(m)}
+	best, err := c.best(ctx, m.Propose(q.Article))
+	m.metrics.judged.Observe(float64(c.judged))
+	m.metrics.looked.Observe(float64(c.looked))
 	if err != nil || best == nil {
 		return unique(), err
 	}
@@ -288,31 +287,26 @@ func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 // Post adds the posting of an exemplar. Writer only.
 func (m *Matcher) Post(ordinal uint32, p resident.Posting) {
 	p.AddTo(m.bands, ordinal)
-	m.journal.add(change{Posting: p, ordinal: ordinal})
 }
 
 // Unpost removes the posting of an exemplar. Writer only.
 func (m *Matcher) Unpost(ordinal uint32, p resident.Posting) {
 	p.RemoveFrom(m.bands, ordinal)
-	m.journal.add(change{Posting: p, ordinal: ordinal, removed: true})
 }
 
 // CompareBy makes all that is cached be read again: versions are compared by another table
 // from now on, which readers name. Writer only.
 func (m *Matcher) CompareBy(compared string) {
 	m.exemplars.compareBy(compared)
-	m.journal.reset()
+	m.Reset()
 }
 
 // Reset invalidates all previews, after a batch that failed: an ordinal may come
 // to stand for another text. Writer only.
-func (m *Matcher) Reset() { m.journal.reset() }
+func (m *Matcher) Reset() { m.epoch.Add(1) }
 
 // metrics are the Matcher's own.
-type metrics struct {
-	judged, looked prometheus.Histogram
-	searches       *prometheus.CounterVec
-}
+type metrics struct{ judged, looked prometheus.Histogram }
 
 func newMetrics() metrics {
 	return metrics{
@@ -321,12 +315,10 @@ func newMetrics() metrics {
 				128}}),
 		looked: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
 			Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}}),
-		searches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_index_searches_total",
-			Help: "Searches for an article's relatives: made ahead of its turn, or again in it."}, []string{"made"}),
 	}
 }
 
 // Collectors returns the metrics, to be registered once.
 func (m *Matcher) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.metrics.judged, m.metrics.looked, m.metrics.searches}
+	return []prometheus.Collector{m.metrics.judged, m.metrics.looked}
 }

@@ -11,39 +11,31 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// Comparing is the expensive part of judging, and most of it does not depend on
-// the articles just before: a search changes little from one batch to the next,
-// and how two texts compare does not change at all. So workers judge ahead of
-// time, each article on its own, against the index as it then is. In the
-// article's turn the writer brings the search up to date from the journal (renew)
-// and compares only what is new. The verdict is that of judging in turn:
-//
-//   - a renewed search finds what a new one would find, or a new one is made;
-//   - a cached comparison is of the same two texts, and comparing is pure;
-//   - all else (exact copies, targets, windows) is looked up in turn.
+// Comparing is the expensive part of judging, and how two texts compare does not depend on the articles just before.
+// So workers judge ahead of time, each article on its own, against the index as it then is. In the article's turn the
+// writer searches again and judges, and compares only what is new. The verdict is that of judging in turn: a cached
+// comparison is of the same two texts, and comparing is pure. All else is looked up in turn.
 
 // Preview is what was found out about an article before its turn.
 type Preview struct {
 	policy *verdict.Policy
-	at     uint64 // the journal's next before the search
-	found  *found
+	epoch  uint64
 	known  comparisons
 }
 
 // Preview does ahead of time what judging an article will need. It changes no
 // verdict, and may run beside the writer and itself. It returns nil where judging
-// needs no search.
+// compares nothing.
 func (m *Matcher) Preview(ctx context.Context, r *Reader, q Query) (*Preview, error) {
 	if q.Article.Blank || m.policy.Rules == verdict.RulesHamming {
 		return nil, nil
 	}
-	v := &Preview{policy: m.policy, at: m.journal.next.Load(), known: comparisons{skipUnseen: true}}
+	v := &Preview{policy: m.policy, epoch: m.epoch.Load(), known: comparisons{skipUnseen: true}}
 	if _, exact, err := m.exactCopy(ctx, r, &q); exact || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	v.found = m.search(q.Article)
 	c := comparing{Matcher: m, reader: r, query: &q, known: &v.known}
-	_, err := c.best(ctx, m.proposals(q.Article, v.found))
+	_, err := c.best(ctx, m.Propose(q.Article))
 	v.known.skipUnseen = false
 	if err != nil {
 		return nil, err
@@ -51,23 +43,12 @@ func (m *Matcher) Preview(ctx context.Context, r *Reader, q Query) (*Preview, er
 	return v, nil
 }
 
-// update returns the proposals for an article and the comparisons that are known,
-// as of now. Writer only, unless v is nil.
-func (m *Matcher) update(a *verdict.Article, v *Preview) ([]Proposal, *comparisons) {
-	if v == nil || v.policy != m.policy {
-		return m.Propose(a), new(comparisons)
+// comparisons are what a preview knows, if that still holds.
+func (v *Preview) comparisons(m *Matcher) *comparisons {
+	if v == nil || v.policy != m.policy || v.epoch != m.epoch.Load() {
+		return new(comparisons)
 	}
-	if v.at < m.journal.begin {
-		// Changes since then are forgotten. After a batch that failed an ordinal may stand for another text.
-		m.metrics.searches.WithLabelValues("again").Inc()
-		return m.Propose(a), new(comparisons)
-	}
-	if !m.renew(a, v.found, v.at) {
-		m.metrics.searches.WithLabelValues("again").Inc()
-		return m.Propose(a), &v.known
-	}
-	m.metrics.searches.WithLabelValues("before").Inc()
-	return m.proposals(a, v.found), &v.known
+	return &v.known
 }
 
 // Reader reads exemplars from the catalogue: on the writer's connection, which sees the batch that

@@ -113,7 +113,7 @@ func (t *outlinesTest) judge(q match.Query) (skipped, related int, duplicate boo
 		}
 	}
 	same("every sketch read", judge(match.NewComparing(without.Matcher, without.Reader, &q), proposals))
-	unrelated := c.Unrelated()
+	unrelated := c.Unrelated(proposals)
 	known := slices.DeleteFunc(slices.Clone(proposals), func(p match.Proposal) bool { return slices.Contains(unrelated, p.Ordinal) })
 	same("unrelated not proposed", judge(match.NewComparing(with.Matcher, with.Reader, &q), known))
 	same("cached", judge(c, proposals))
