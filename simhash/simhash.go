@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 )
 
 // Bits is the width of a Fingerprint.
@@ -30,18 +29,6 @@ type Fingerprint uint64
 
 // String returns the fingerprint as 16 lower-case hexadecimal digits.
 func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
-
-// Parse reads the form that String writes.
-func Parse(s string) (Fingerprint, error) {
-	if len(s) != 16 {
-		return 0, fmt.Errorf("fingerprint %q: want 16 hexadecimal digits", s)
-	}
-	v, err := strconv.ParseUint(s, 16, 64)
-	if err != nil {
-		return 0, fmt.Errorf("fingerprint %q: want 16 hexadecimal digits", s)
-	}
-	return Fingerprint(v), nil
-}
 
 // Distance is the Hamming distance of two fingerprints, 0…64.
 func Distance(a, b Fingerprint) int { return bits.OnesCount64(uint64(a ^ b)) }
