@@ -55,7 +55,7 @@ type Config struct {
 // Bench is a corpus that has been fed through a real index. It is for one goroutine.
 //
 // Judging pairs changes the catalogue: an earlier text that was rejected in the feed is
-// released. Events keeps the verdicts of the feed.
+// released. events keeps the verdicts of the feed.
 type Bench struct {
 	cfg      Config
 	policy   index.Policy
@@ -206,15 +206,6 @@ func (b *Bench) Close() error {
 		err = errors.Join(err, os.RemoveAll(b.dir))
 	}
 	return err
-}
-
-// Event returns the verdict that an item got when it arrived.
-func (b *Bench) Event(id string) (index.Event, bool) {
-	i, ok := b.position[id]
-	if !ok {
-		return index.Event{}, false
-	}
-	return b.events[i], true
 }
 
 // check judges an article that arrives at a time against one earlier item of the corpus. Of

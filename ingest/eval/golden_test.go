@@ -132,7 +132,7 @@ func goldenText(b *Bench, rows []expectation) string {
 			kinds[r.Kind] = c
 		}
 		c.items++
-		e, _ := b.Event(r.ID)
+		e := b.events[b.position[r.ID]]
 		asked[r.Verdict]++
 		given[e.Verdict.String()]++
 		of, why := e.Of, "-"
