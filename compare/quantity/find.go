@@ -96,10 +96,10 @@ func (f *finder) at(i int) (v Value, end int) {
 		return v, i // 老三千里: within a word
 	}
 	if !n.Han {
-		if v, end = f.dotted(i, n); end > i {
+		if v, end = f.dotted(i); end > i {
 			return v, end
 		}
-		if v, end = f.clock(i, n); end > i {
+		if v, end = f.clock(i); end > i {
 			return v, end
 		}
 	}

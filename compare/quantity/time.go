@@ -72,7 +72,7 @@ func (f *finder) partOfYear(year, end int) (Value, int, bool) {
 const dottedMost = 32
 
 // dotted reads a date in figures (2023-08-15, 2023.8.15, 2023/8/15) or a number of three or more parts (8.0.15).
-func (f *finder) dotted(i int, n Number) (Value, int) {
+func (f *finder) dotted(i int) (Value, int) {
 	rest := f.text[i:min(i+dottedMost, len(f.text))]
 	run := strings.TrimRight(rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789.-/"))], ".-/")
 	at := strings.IndexAny(run, ".-/")
@@ -98,7 +98,7 @@ func (f *finder) dotted(i int, n Number) (Value, int) {
 }
 
 // clock reads a time of day in figures, 12:30 or 19:30:05; anything else with a colon is a ratio.
-func (f *finder) clock(i int, n Number) (Value, int) {
+func (f *finder) clock(i int) (Value, int) {
 	fields, end := [3]int{}, i
 	k := 0
 	for ; k < 3 && end < len(f.text); k++ {
