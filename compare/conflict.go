@@ -37,12 +37,12 @@ type Agreement struct {
 // seekWork bounds the bytes that are searched for the names of a pair: those of places behind it are not in conflict.
 const seekWork = 1 << 25
 
-// has is Doc.has within seekWork, beyond which every text has everything.
+// has is Doc.Has within seekWork, beyond which every text has everything.
 func (g *Agreement) has(d *Doc, words string) bool {
 	if g.sought += len(d.Form) + len(d.Text.Title); g.sought > seekWork {
 		return true
 	}
-	return d.has(words)
+	return d.Has(words)
 }
 
 // slotMost is the length in tokens of the longest gap that is one place.
@@ -169,8 +169,8 @@ func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
 	return names[0], true
 }
 
-// has reports whether a text or its headline contains some words.
-func (d *Doc) has(words string) bool {
+// Has reports whether a text or its headline contains some words.
+func (d *Doc) Has(words string) bool {
 	return strings.Contains(d.Form, words) || strings.Contains(d.Text.Title, words)
 }
 
@@ -235,7 +235,7 @@ const sentenceMost = 60
 // denial is a word that denies a sentence, in one text alone; empty: none.
 func (x *Alignment) denial() string {
 	for _, word := range denials {
-		if x.sentence() && x.Later.has(word) != x.Earlier.has(word) {
+		if x.sentence() && x.Later.Has(word) != x.Earlier.Has(word) {
 			return word
 		}
 	}
@@ -287,7 +287,7 @@ func (x *Alignment) exchanged() (n int) {
 func (s *Side) pairs(out [][2]uint32, other *Doc, from, to int) [][2]uint32 {
 	for i := from; i < to; i++ {
 		clause, t := s.Clause(int(s.tokens[i].start)), s.tokens[i]
-		if other.has(s.Form[clause.Start:clause.End]) {
+		if other.Has(s.Form[clause.Start:clause.End]) {
 			continue
 		}
 		if t.latin() || t.number() {

@@ -84,16 +84,13 @@ func (d *Doc) NewNames(other *Doc) (out []Span) {
 		if sought += len(other.Form); sought > seekWork {
 			break
 		}
-		if name := d.Form[n.Start:n.End]; !seen[name] && !other.has(name) {
+		if name := d.Form[n.Start:n.End]; !seen[name] && !other.Has(name) {
 			seen[name] = true
 			out = append(out, n)
 		}
 	}
 	return out
 }
-
-// Has reports whether a text or its headline contains some words.
-func (d *Doc) Has(words string) bool { return d.has(words) }
 
 // Past are the dates of years before that of publication, or the last one that a text names.
 func (d *Doc) Past() (out []Span) {

@@ -26,7 +26,7 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 			continue
 		}
 		seen[word] = true
-		if strings.Count(d.Form, word)+strings.Count(d.Text.Title, word) > 1 && !other.has(word) {
+		if strings.Count(d.Form, word)+strings.Count(d.Text.Title, word) > 1 && !other.Has(word) {
 			out = append(out, word)
 		}
 	}
@@ -63,7 +63,7 @@ func (x *Alignment) titles() (later, earlier string, ok bool) {
 // foreignSign is the first Latin word or number among tokens of the headline that another text has nowhere.
 func (d *Doc) foreignSign(tokens []token, other *Doc) (string, bool) {
 	for _, t := range tokens {
-		if sign := d.headline[t.start:t.end]; (t.latin() || t.number()) && !other.has(sign) {
+		if sign := d.headline[t.start:t.end]; (t.latin() || t.number()) && !other.Has(sign) {
 			return sign, true
 		}
 	}
