@@ -30,15 +30,6 @@ type Review struct {
 	Reason  string
 }
 
-// Reviews lists the last reviews, the newest first.
-func (x *catalogue) Reviews(ctx context.Context, limit int) ([]Review, error) {
-	out, err := sqlite.All(ctx, x.reader, func(r *Review) []any {
-		return []any{(*sqlite.Millis)(&r.At), &r.By, &r.Item, &r.Drawn, &r.Finding, &r.Reason}
-	}, `SELECT r.at, r.by, i.id, r.drawn, r.finding, r.reason FROM reviews r JOIN items i ON i.ordinal = r.ordinal
-		ORDER BY r.number DESC LIMIT ?`, limit)
-	return out, wrap.Err(err, "index: reviews")
-}
-
 // Label is the judgement of editors about a pair of articles.
 type Label struct {
 	A, B   string // ids; A arrived first
