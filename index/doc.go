@@ -10,13 +10,10 @@
 //
 // # Terms
 //
-// A version is one text under an id. Its ordinal counts versions from 1, without
-// gaps. An exemplar is a version that new items are compared with: a lead, a
-// blocked text, or an old lead of a living cluster. A cluster is a lead and its
-// rejected copies. The id of a cluster never changes and has no other meaning. It
-// is the ordinal of the version that founded the cluster. If that version already
-// gave its ordinal to another cluster, it is the ordinal of a version that founded
-// none. A suspect is accepted, and leads a cluster of its own.
+// ARCHITECTURE.md has the glossary. The id of a cluster never changes and has no
+// other meaning. It is the ordinal of the version that founded the cluster. If that
+// version already gave its ordinal to another cluster, it is the ordinal of a
+// version that founded none.
 //
 // # Sources
 //
@@ -33,9 +30,8 @@
 //
 // # Judging
 //
-// Preview judges an article ahead of time, concurrently with the writer. Add then
-// updates that judgement and gives the same verdict as without it. Package match
-// explains why. Add judges an article that was not previewed from the start.
+// Preview compares an article ahead of time, concurrently with the writer. Add gives
+// the same verdict with it and without. Package match explains why.
 //
 // # Memory
 //
