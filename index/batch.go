@@ -53,7 +53,8 @@ type batch struct {
 // apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent,
-		sources: map[string]int64{}, before: newBefore()}
+		sources: map[string]int64{},
+		before:  before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}}}
 	err := x.transaction(ctx, func() {
 		f(b)
 		for source, s := range x.boilerplate.Changed() {

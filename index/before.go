@@ -30,10 +30,6 @@ type change struct {
 	removed bool
 }
 
-func newBefore() before {
-	return before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}}
-}
-
 func (b *before) keepRow(rows *resident.Rows, ordinal uint32) {
 	if _, kept := b.rows[ordinal]; !kept {
 		b.rows[ordinal] = residentRow{rows.Flags(ordinal), rows.Cluster(ordinal), rows.Touched(ordinal)}
