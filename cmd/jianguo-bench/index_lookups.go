@@ -33,9 +33,9 @@ func (b *indexBench) timeLookups(q *simhash.Print) (hamming, margin float64) {
 	var buf [64]bands.Hit
 	postings, policy := b.x.Probe().Bands, b.x.Policy()
 	start := time.Now()
-	postings.Hamming(buf[:0], q.Fingerprint, 3)
+	postings.Hamming(buf[:0], q.Fingerprint, 3, math.MaxInt)
 	middle := time.Now()
-	_, _ = postings.Margin(buf[:0], q, policy.MaxS, policy.Judged)
+	postings.Margin(buf[:0], q, policy.MaxS, policy.Judged)
 	return micros(middle.Sub(start)), micros(time.Since(middle))
 }
 
@@ -48,7 +48,7 @@ func (b *indexBench) lookups(context.Context) error {
 		hamming, margin = append(hamming, h), append(margin, m)
 		if b.indexed(i) && q.S(original) < copyS {
 			b.res.MarginCopies++
-			all, _ := b.x.Probe().Bands.Margin(nil, &q, b.x.Policy().MaxS, math.MaxInt)
+			all := b.x.Probe().Bands.Margin(nil, &q, b.x.Policy().MaxS, math.MaxInt)
 			if slices.ContainsFunc(all, func(h bands.Hit) bool { return h.Fingerprint == original }) {
 				found++
 			}

@@ -49,7 +49,7 @@ func (b *best) prune() {
 }
 
 // appendTo appends the hits to dst, best first unless there is no limit.
-func (b *best) appendTo(dst []Hit) (hits []Hit, cut bool) {
+func (b *best) appendTo(dst []Hit) []Hit {
 	if b.limit < math.MaxInt {
 		b.prune()
 	}
@@ -57,5 +57,5 @@ func (b *best) appendTo(dst []Hit) (hits []Hit, cut bool) {
 	for _, s := range b.hits {
 		dst = append(dst, Hit{s.fingerprint, ^uint32(s.rank)})
 	}
-	return dst, b.cut
+	return dst
 }

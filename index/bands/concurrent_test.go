@@ -1,6 +1,7 @@
 package bands
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -84,7 +85,7 @@ func look(t *testing.T, b *Bands, o uint32, keysOf func(uint32) []uint64) {
 	query := fingerprintOf(o)
 	print := printOf(o)
 	for name, hits := range map[string][]Hit{
-		"hamming": b.Hamming(nil, query^1<<20, 3),
+		"hamming": b.Hamming(nil, query^1<<20, 3, math.MaxInt),
 		"margin":  b.reached(nil, &print, 2, b.probes()),
 	} {
 		ordinals := make([]uint32, 0, len(hits))
@@ -118,7 +119,7 @@ func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
 	pages.save(b)
 	loaded := pages.load(t)
 	for o := range standing {
-		if !slices.Contains(loaded.Hamming(nil, fingerprintOf(o), 0), Hit{fingerprintOf(o), o}) {
+		if !slices.Contains(loaded.Hamming(nil, fingerprintOf(o), 0, math.MaxInt), Hit{fingerprintOf(o), o}) {
 			t.Errorf("the snapshot has lost %d", o)
 			return
 		}

@@ -1,6 +1,9 @@
 package bands
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // A case that TestOperations found once: a posting is found by every query within distance 1,
 // whichever bit it differs in.
@@ -12,6 +15,6 @@ func TestBucketIsFoundAtEveryBit(t *testing.T) {
 		want = append(want, Hit{0, ordinal})
 	}
 	for bit := range 64 {
-		sameHits(t, "hamming", want, b.Hamming(nil, 1<<bit, 1))
+		sameHits(t, "hamming", want, b.Hamming(nil, 1<<bit, 1, math.MaxInt))
 	}
 }

@@ -1,7 +1,6 @@
 package bands
 
 import (
-	"math"
 	"math/bits"
 
 	"jianguo/index/bands/buckets"
@@ -11,20 +10,12 @@ import (
 // MaxDistance is the largest distance within which Hamming misses nothing.
 const MaxDistance = bandCount - 1
 
-// Hamming appends to dst every posting at distance ≤ max of fp, each once, in
-// no order. max is 0…MaxDistance: it finds nothing beyond.
-func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max int) []Hit {
-	dst, _ = b.HammingLimit(dst, fp, max, math.MaxInt)
-	return dst
-}
-
-// HammingLimit is Hamming bounded: of more than limit postings at distance ≤
-// max it appends the nearest, and of those at one distance the newest (the
-// highest ordinals), best first. cut reports that there were more. It bounds the memory and
-// the work of the caller.
-func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) (hits []Hit, cut bool) {
+// Hamming appends to dst the postings at distance ≤ max of fp, each once. max is
+// 0…MaxDistance: it finds nothing beyond. Of more than limit it appends the nearest,
+// and of those at one distance the newest (the highest ordinals), best first.
+func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max, limit int) []Hit {
 	if max = min(max, MaxDistance); max < 0 || limit <= 0 {
-		return dst, false
+		return dst
 	}
 	var nearest best
 	nearest.reset(limit)

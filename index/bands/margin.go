@@ -13,16 +13,15 @@ import (
 
 // Margin appends to dst the postings c with S(p, c) < maxS that the probes reach, each once.
 // Of more than limit postings it appends those with the smallest S, the newest (highest
-// ordinal) of equals, best first, and cut reports that there were more. A family of ten
-// thousand bulletins costs one pass over its buckets. A print without features has no
-// postings.
-func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, limit int) (hits []Hit, cut bool) {
+// ordinal) of equals, best first. A family of ten thousand bulletins costs one pass over
+// its buckets. A print without features has no postings.
+func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, limit int) []Hit {
 	return b.margin(dst, p, maxS, b.probes(), max(limit, 1))
 }
 
-func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit int) (hits []Hit, cut bool) {
+func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit int) []Hit {
 	if maxS <= 0 || p.Empty() {
-		return dst, false
+		return dst
 	}
 	m := margins.Get().(*margin)
 	defer margins.Put(m)

@@ -190,7 +190,7 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 	}
 	var buf [32]bands.Hit
 	best, bestHit, bestDistance := target{}, bands.Hit{}, simhash.Bits
-	for _, h := range m.bands.Hamming(buf[:0], print.Fingerprint, m.policy.Distance) {
+	for _, h := range m.bands.Hamming(buf[:0], print.Fingerprint, m.policy.Distance, math.MaxInt) {
 		d := simhash.Distance(h.Fingerprint, print.Fingerprint)
 		if d > bestDistance || d == bestDistance && best.lead != 0 && h.Ordinal > bestHit.Ordinal {
 			continue

@@ -26,8 +26,8 @@ func (m *Matcher) Propose(a *verdict.Article) []Proposal {
 	m.bands.PrefetchKeys(passages)
 	var hamming, margin []bands.Hit
 	if !a.Print.Empty() {
-		hamming, _ = m.bands.HammingLimit(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
-		margin, _ = m.bands.Margin(nil, &a.Print, m.policy.MaxS, m.policy.Judged)
+		hamming = m.bands.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
+		margin = m.bands.Margin(nil, &a.Print, m.policy.MaxS, m.policy.Judged)
 		for _, h := range margin {
 			m.rows.Prefetch(h.Ordinal)
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/zeebo/xxh3"
@@ -202,7 +203,7 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 		}
 		r.Exemplars++
 		hit := bands.Hit{Fingerprint: simhash.Fingerprint(fingerprint), Ordinal: ordinal}
-		hits = c.Tables.Bands.Hamming(hits[:0], hit.Fingerprint, 0)
+		hits = c.Tables.Bands.Hamming(hits[:0], hit.Fingerprint, 0, math.MaxInt)
 		switch {
 		case fingerprint == 0:
 		case slices.Contains(hits, hit):
