@@ -30,9 +30,8 @@ type SourcePassage struct {
 	Passage
 }
 
-// Edit applies what a message holds, once however often it is delivered. refused says why it changed nothing, as
-// Decide, Confirm, SetSourcePolicy and DecideBoilerplate would; the decision is nil but for a DecisionRequest. After an
-// err nothing was applied, and the caller may repeat the call.
+// Edit applies what a message holds, once however often it is delivered. refused says why it changed nothing; the
+// decision is nil but for a DecisionRequest. After an err nothing was applied, and the caller may repeat the call.
 func (x *Index) Edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d *Decision, refused, err error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -58,23 +57,10 @@ func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, err
 	return x.editNow(ctx, &Edit{Decision: &req})
 }
 
-// Confirm records the review of a rejection. It changes no verdict: a decision
-// releases an item that was rejected by mistake.
-func (x *Index) Confirm(ctx context.Context, r Review) error {
-	_, err := x.editNow(ctx, &Edit{Review: &r})
-	return err
-}
-
 // SetSourcePolicy gives a source a policy, for all messages that are applied from now on. An empty strictness
 // keeps that of the source. Setting the policy that the source already has changes nothing.
 func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 	_, err := x.editNow(ctx, &Edit{Source: &p})
-	return err
-}
-
-// DecideBoilerplate puts a passage of a source in or takes it out, for all articles that are judged from now on.
-func (x *Index) DecideBoilerplate(ctx context.Context, source string, p Passage) error {
-	_, err := x.editNow(ctx, &Edit{Passage: &SourcePassage{source, p}})
 	return err
 }
 

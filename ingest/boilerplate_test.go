@@ -112,8 +112,10 @@ func TestBoilerplateIsLearned(t *testing.T) {
 			t.Errorf("a note of %s: %s, %s", source, e.Verdict, e.Why)
 		}
 	}
-	if err := x.DecideBoilerplate(t.Context(), "海岬晚报", index.Passage{Text: footer, State: "out", By: "张三"}); err != nil {
-		t.Fatal(err)
+	seq++
+	out := &index.SourcePassage{Source: "海岬晚报", Passage: index.Passage{Text: footer, State: "out", By: "张三"}}
+	if _, refused, err := x.Edit(t.Context(), seq, time.Now(), &index.Edit{Passage: out}); refused != nil || err != nil {
+		t.Fatal(refused, err)
 	}
 	if e := add(true, "海岬晚报", "云崖水库的候鸟到了，观鸟的人围了一圈。"+footer); e.Of == "" {
 		t.Errorf("a footer that an editor has taken out: %s", e.Why)

@@ -43,19 +43,25 @@ func TestReviewsAndPolicies(t *testing.T) {
 	add(1, "lead", 0)
 	add(2, "copy", 1)
 	add(3, "other", 3)
+	seq := uint64(3)
+	confirm := func(r index.Review) error {
+		seq++
+		_, refused, err := x.Edit(ctx, seq, testStart, &index.Edit{Review: &r})
+		return errors.Join(refused, err)
+	}
 	for _, r := range []index.Review{
 		{Item: "copy", Drawn: index.DrawnRandom, Finding: index.FoundWrong, By: "a", At: testStart},
 		{Item: "copy", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "b", At: testStart.Add(time.Hour)},
 		{Item: "other", Drawn: index.DrawnDoubt, Finding: index.FoundWrong, By: "b", At: testStart},
 	} {
-		if err := x.Confirm(ctx, r); err != nil {
+		if err := confirm(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := x.Confirm(ctx, index.Review{Item: "unknown", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrNotFound) {
+	if err := confirm(index.Review{Item: "unknown", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrNotFound) {
 		t.Errorf("a review of nothing: %v", err)
 	}
-	if err := x.Confirm(ctx, index.Review{Item: "copy", Drawn: "otherwise", Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrQuery) {
+	if err := confirm(index.Review{Item: "copy", Drawn: "otherwise", Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrQuery) {
 		t.Errorf("a review drawn otherwise: %v", err)
 	}
 	for _, p := range []string{index.SourceLicensed, index.SourceLicensed, index.SourceWatched} {
