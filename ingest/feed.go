@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/bus"
+	"jianguo/internal/wait"
 )
 
 // MaxInFlight limits the items that wait for their outcome.
@@ -73,10 +74,8 @@ func (p *Feed) outcome(ctx context.Context, payload []byte, await func(context.C
 		if err == nil || tries == publishTries || errors.Is(err, nats.ErrMaxPayload) {
 			return o, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(time.Duration(tries) * time.Second):
+		if err := wait.For(ctx, time.Duration(tries)*time.Second); err != nil {
+			return nil, err
 		}
 		await, err = p.Publish(bus.SubjectPublish, payload)
 	}

@@ -3,6 +3,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,10 +218,6 @@ func (b *Bench) judge(ctx context.Context, l Label, earlier, later *ingest.Item,
 
 // head returns the beginning of an item, for a report.
 func head(it *ingest.Item) string {
-	s := it.Title
-	if s == "" {
-		s = it.Body
-	}
-	r := []rune(strings.Join(strings.Fields(s), " "))
+	r := []rune(oneLine(cmp.Or(it.Title, it.Body)))
 	return string(r[:min(len(r), 60)])
 }
