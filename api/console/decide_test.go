@@ -606,8 +606,8 @@ func TestBoilerplate(t *testing.T) {
 	}
 	// A page stays small, however many there are; a link leads to the others.
 	for i := range 60 {
-		if err := r.Index.DecideBoilerplate(t.Context(), "日报网", index.Passage{Text: string(press.Words(40)),
-			State: index.PassageIn, By: "林编辑", Reason: itoa(uint32(i))}); err != nil {
+		passage := index.Passage{Text: string(press.Words(40)), State: index.PassageIn, By: "林编辑", Reason: itoa(uint32(i))}
+		if _, err := r.Ingest.Edit(t.Context(), index.Edit{Passage: &index.SourcePassage{Source: "日报网", Passage: passage}}); err != nil {
 			t.Fatal(err)
 		}
 	}
