@@ -34,7 +34,7 @@ func TestUndoRestoresPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, path := range []string{"/console/item?id=" + url.QueryEscape(id), "/console/cluster?id=" + itoa(it.Event.Cluster)} {
+			for _, path := range []string{"/console/item?id=" + url.QueryEscape(id), fmt.Sprint("/console/cluster?id=", it.Event.Cluster)} {
 				resp, body := get(t, r, path, c)
 				if resp.StatusCode != http.StatusOK {
 					t.Fatalf("%s: %d", path, resp.StatusCode)
