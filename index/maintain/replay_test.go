@@ -23,7 +23,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 	changed := 0
 	seeds := testbed.Count(4, 20, 200)
 	if testbed.Race { // nothing runs at the same time
-		seeds = 1
+		seeds = 2
 	}
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 9))
