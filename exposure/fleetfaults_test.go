@@ -155,7 +155,7 @@ func TestForgedProgress(t *testing.T) {
 	}
 }
 
-// TestRefusedIsAnswered: what an owner refuses is an error for whoever waits, on any service.
+// TestRefusedIsAnswered: what an owner refuses is an error for the client that waits, on any service.
 func TestRefusedIsAnswered(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, Config{})

@@ -78,7 +78,7 @@ func (c *claims) take(by string, row *browse.SuspectRow) bool {
 	return true
 }
 
-// another is the editor besides one editor who has a row open; empty: nobody has.
+// another is the name of another editor with a row open; empty: there is none.
 func (c *claims) another(by string, row *browse.SuspectRow) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

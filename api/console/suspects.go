@@ -125,7 +125,7 @@ func (v *suspectsView) next(ctx context.Context, q browse.SuspectQuery, past str
 	}
 }
 
-// Looking is another editor who has a row open.
+// Looking is the name of another editor with a row open; empty: there is none.
 func (v *suspectsView) Looking(row *browse.SuspectRow) string { return v.c.claims.another(v.by, row) }
 
 type reviewView struct {

@@ -70,7 +70,7 @@ type operator struct {
 func newOperator(t *testing.T) *operator {
 	o := &operator{T: t, dir: t.TempDir(), users: map[string]int{"owner": os.Getuid()}}
 	if os.Getuid() == 0 {
-		o.users = map[string]int{"owner": 4242, "root": 0, "stranger": 4343}
+		o.users = map[string]int{"owner": 4242, "root": 0, "other user": 4343}
 	}
 	o.binary, o.items = filepath.Join(o.dir, "jianguo"), filepath.Join(o.dir, "items")
 	self, err := os.Executable()
@@ -171,7 +171,7 @@ func TestCommandsOnDirectories(t *testing.T) {
 		for user := range o.users {
 			out, err := o.run(user, path, data)
 			says := onDirectory[path].fails
-			if user == "stranger" {
+			if user == "other user" {
 				says = "belongs to user 4242:4242: run this as that user, or as root"
 			}
 			if (err == nil) != (says == "") || !strings.Contains(out, says) {

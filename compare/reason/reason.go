@@ -96,8 +96,10 @@ func (o *Original) at(form string) (start, end int, ok bool) {
 		return 0, 0, false
 	}
 	start, _ = o.Origin(i)
-	_, end = o.Origin(i + len(form) - 1)
-	return start, end, start >= 0 && end > start
+	if _, end = o.Origin(i + len(form) - 1); start < 0 || end <= start {
+		return 0, 0, false
+	}
+	return start, end, true
 }
 
 // literal is the part of an original that a piece of its normal form comes from; empty if it is not there as a whole.
