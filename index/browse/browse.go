@@ -83,7 +83,7 @@ type Model struct {
 	few int // fewStories, except in tests
 
 	silenced prometheus.Gauge
-	told     uint64 // the last event when it was looked for silenced sources; of Run
+	told     time.Time // when silenced sources were last looked for; of Run
 
 	lists sync.Mutex      // serialises listEvents, and guards stale and slow
 	stale map[uint32]bool // large stories that wait to be counted again
@@ -130,15 +130,12 @@ func (b *Model) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// followLists is FollowLists, and tells what is new of silenced sources.
+// followLists is FollowLists, and every tellEvery tells what is new of silenced sources.
 func (b *Model) followLists(ctx context.Context) error {
-	before := b.told
-	if err := b.FollowLists(ctx); err != nil {
+	if err := b.FollowLists(ctx); err != nil || time.Since(b.told) < tellEvery {
 		return err
 	}
-	if _, b.told = b.cat.Applied(); b.told == before {
-		return nil
-	}
+	b.told = time.Now()
 	return b.tellSilenced(ctx)
 }
 

@@ -16,7 +16,7 @@ import (
 const FileName = "browse.db"
 
 // format is the version of the file. A file of another version is rebuilt.
-const format = 4
+const format = 5
 
 // The table marks has the number of the last event that the lists have taken in,
 // the same of the search, and the recipe of the words that are indexed.
@@ -42,6 +42,7 @@ CREATE TABLE hours (hour INTEGER PRIMARY KEY, items INTEGER NOT NULL, duplicates
   suspects INTEGER NOT NULL);
 CREATE TABLE source_days (source INTEGER, day INTEGER, items INTEGER NOT NULL, duplicates INTEGER NOT NULL,
   suspects INTEGER NOT NULL, PRIMARY KEY (source, day)) WITHOUT ROWID;
+CREATE INDEX source_days_by_day ON source_days (day);
 CREATE TABLE pairs (origin INTEGER, copier INTEGER, day INTEGER, n INTEGER NOT NULL,
   PRIMARY KEY (origin, copier, day)) WITHOUT ROWID;
 CREATE TABLE copies (ordinal INTEGER PRIMARY KEY, of INTEGER NOT NULL, origin INTEGER NOT NULL,

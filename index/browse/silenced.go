@@ -17,6 +17,7 @@ const (
 	silencedLeast   = 20
 	silencedShare   = .9
 	silencedAgainst = 5
+	tellEvery       = 10 * time.Second
 )
 
 // Silenced is a source of which nearly all articles of a day were rejected.
