@@ -86,7 +86,8 @@ type Server struct {
 	shares    shares
 	conns     *connections
 	endpoints []endpoint
-	draining  chan struct{} // closed by Serve when its ctx ends
+	draining  chan struct{}          // closed by Serve when its ctx ends
+	parts     atomic.Pointer[string] // what /readyz said last
 }
 
 // endpoint is a request-reply service on the bus.

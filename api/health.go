@@ -30,15 +30,20 @@ type readiness struct {
 
 // ready says whether every part does its work.
 func (s *Server) ready(c echo.Context) error {
-	parts := map[string]func() error{"server": s.serverReady, "bus": s.busReady, "ingest": s.cfg.Ingest.Ready}
-	maps.Copy(parts, s.cfg.Ready)
+	asked := map[string]func() error{"server": s.serverReady, "bus": s.busReady, "ingest": s.cfg.Ingest.Ready}
+	maps.Copy(asked, s.cfg.Ready)
 	r := readiness{Ready: true, Parts: map[string]string{}}
 	status := http.StatusOK
-	for name, f := range parts {
+	for name, f := range asked {
 		r.Parts[name] = "ok"
 		if err := f(); err != nil {
 			r.Ready, r.Parts[name], status = false, err.Error(), http.StatusServiceUnavailable
 		}
+	}
+	// A change is logged: a load balancer asks every second.
+	parts := fmt.Sprint(r.Parts)
+	if before := s.parts.Swap(&parts); !r.Ready && (before == nil || *before != parts) {
+		s.log.WarnContext(c.Request().Context(), "not ready", "parts", r.Parts)
 	}
 	return c.JSON(status, r)
 }

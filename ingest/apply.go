@@ -16,6 +16,7 @@ import (
 
 // applyBatches applies what has been prepared, in order.
 func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
+	defer s.oldest.Store(0) // what is in work now is delivered again
 	var first *job
 	for {
 		var batch []*job

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
 	"jianguo/index"
@@ -344,6 +345,11 @@ func TestDeadLetters(t *testing.T) {
 	svc.verify()
 }
 
+// published is a message on which nothing but its subject is asked.
+type published struct{ jetstream.Msg }
+
+func (published) Subject() string { return bus.SubjectPublish }
+
 // TestAge: a service whose oldest item has been in work for long is not ready.
 func TestAge(t *testing.T) {
 	r := start(t, t.TempDir(), nil)
@@ -352,5 +358,13 @@ func TestAge(t *testing.T) {
 	r.service.oldest.Store(time.Now().Add(-time.Minute).UnixNano())
 	if err := r.service.Ready(); err == nil || !strings.Contains(err.Error(), "oldest item") {
 		t.Errorf("ready: %v", err)
+	}
+	// One that the bus takes back, since its stream is gone, is in work no more.
+	taken, cancel := context.WithCancel(t.Context())
+	order := make(chan *job, 1)
+	order <- &job{msg: published{}, taken: time.Now(), ready: make(chan struct{})}
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if err := r.service.applyBatches(taken, order); err != nil || r.service.age() != 0 {
+		t.Errorf("age %v after the end of a stream, %v", r.service.age(), err)
 	}
 }

@@ -131,7 +131,7 @@ func (s *process) start() {
 // ready waits until the service is ready.
 func (s *process) ready() {
 	s.t.Helper()
-	s.eventually("ready", func() bool { return s.status("/readyz") == http.StatusOK })
+	s.eventually("ready", func() bool { return s.status("/readyz") == http.StatusOK }) // its log says what it waits for
 }
 
 // kill ends the process with SIGKILL.
