@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,15 +21,14 @@ type judging struct {
 	Policy index.Policy `json:"policy"`
 }
 
-// judgingWait is how long a start waits for what other services on the bus answer.
+// judgingWait is how long a start waits for what other services on the bus answer. A later answer ends this one.
 const judgingWait = 500 * time.Millisecond
 
 // compareJudging returns an error if another service on the bus judges otherwise, unless that is allowed. From then on
 // this one answers how it judges.
 func (s *service) compareJudging(ctx context.Context) error {
-	own := func() judging { return judging{s.name, s.index.Recipe(), s.index.Policy()} }
 	_, err := s.conn.Subscribe(bus.SubjectJudging, func(m *nats.Msg) {
-		data, err := json.Marshal(own())
+		data, err := json.Marshal(judging{s.name, s.index.Recipe(), s.index.Policy()})
 		if err == nil && bus.MayAnswer(m.Reply) {
 			err = m.Respond(data)
 		}
@@ -41,10 +39,22 @@ func (s *service) compareJudging(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.otherwise = make(chan error, 1)
 	inbox := s.conn.NewInbox()
-	answers, err := s.conn.SubscribeSync(inbox)
+	_, err = s.conn.Subscribe(inbox, func(m *nats.Msg) {
+		err := s.judgesOtherwise(m.Data)
+		switch {
+		case err == nil:
+		case s.flags.JudgeOtherwise:
+			s.log.Warn("--judge-otherwise", "error", err)
+		default:
+			select {
+			case s.otherwise <- err:
+			default: // one is enough
+			}
+		}
+	})
 	if err == nil {
-		defer func() { _ = answers.Unsubscribe() }()
 		err = s.conn.PublishRequest(bus.SubjectJudging, inbox, nil)
 	}
 	if err != nil {
@@ -52,33 +62,35 @@ func (s *service) compareJudging(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgingWait)
 	defer cancel()
-	for {
-		m, err := answers.NextMsgWithContext(ctx)
-		if errors.Is(err, context.DeadlineExceeded) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", bus.SubjectJudging, err)
-		}
-		var other judging
-		if err := json.Unmarshal(m.Data, &other); err != nil || other.Name == s.name {
-			continue
-		}
-		changes := s.index.Policy().Changes(other.Policy)
-		if own := s.index.Recipe(); own != other.Recipe {
-			changes += fmt.Sprintf(" recipe %s → %s (version, --user-dict, --residue)", other.Recipe, own)
-		}
-		if changes == "" {
-			continue
-		}
-		err = fmt.Errorf("another service on this bus judges otherwise, and one of the two would end: "+
-			"its → this one's: %s", changes)
-		if !s.flags.JudgeOtherwise {
-			return fmt.Errorf("%w: start it with the same version, flags and files, or stop the other one first "+
-				"(docs/scale.md); --judge-otherwise starts it all the same", err)
-		}
-		s.log.Warn("--judge-otherwise", "error", err)
+	return s.watchJudging(ctx)
+}
+
+// watchJudging returns an error once another service has answered that it judges otherwise.
+func (s *service) watchJudging(ctx context.Context) error {
+	select {
+	case err := <-s.otherwise:
+		return fmt.Errorf("%w: start it with the same version, flags and files, or stop the other one first "+
+			"(docs/scale.md); --judge-otherwise starts it all the same", err)
+	case <-ctx.Done():
+		return nil
 	}
+}
+
+// judgesOtherwise returns an error if another service, which answers for itself, judges otherwise.
+func (s *service) judgesOtherwise(answer []byte) error {
+	var other judging
+	if err := json.Unmarshal(answer, &other); err != nil || other.Name == s.name {
+		return nil
+	}
+	changes := s.index.Policy().Changes(other.Policy)
+	if own := s.index.Recipe(); own != other.Recipe {
+		changes += fmt.Sprintf(" recipe %s → %s (version, --user-dict, --residue)", other.Recipe, own)
+	}
+	if changes == "" {
+		return nil
+	}
+	return fmt.Errorf("another service on this bus judges otherwise, and one of the two would end: "+
+		"its → this one's: %s", changes)
 }
 
 // warnOfLoss logs what a start finds missing of the directory, if nothing else would say so.

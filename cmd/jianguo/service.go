@@ -60,6 +60,7 @@ type service struct {
 	browse    *browse.Model
 	metrics   *prometheus.Registry
 	api       *api.Server
+	otherwise chan error // that another service on the bus judges otherwise; nil: there is none
 	closers   closers
 }
 
@@ -91,6 +92,7 @@ func (s *service) run(ctx context.Context) error {
 	g.Go(func() error { s.follow(failed); return nil })
 	g.Go(func() error { followStories(failed, s.index, s.stories, s.log); return nil })
 	g.Go(func() error { return s.kept.Watch(failed) })
+	g.Go(func() error { return s.watchJudging(failed) })
 	g.Go(func() error { s.access.onHangup(failed, s); return nil })
 	return errors.Join(g.Wait(), s.close())
 }

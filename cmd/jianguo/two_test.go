@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,8 +69,11 @@ func TestTwoServices(t *testing.T) {
 	x.ready()
 	same(t, x, y, 73)
 
-	// One that judges otherwise does not start unless it is told to, and then it is the one that ends.
+	// One that judges otherwise does not start, however late the other answers, unless it is told to, and then it is the
+	// one that ends.
 	x.stop()
+	y.signal(syscall.SIGSTOP)
+	time.AfterFunc(3*time.Second, func() { _ = y.cmd.Process.Signal(syscall.SIGCONT) })
 	fails(t, x.binary, "another service on this bus judges otherwise, and one of the two would end: its → this one's: distance 3 → 0, rules jianguo → hamming",
 		"serve", "--data", x.data, "--listen", "127.0.0.1:0", "--nats", b.url(), "--rule", "hamming", "--distance", "0")
 	x.args = append(x.args, "--judge-otherwise", "--rule", "hamming", "--distance", "0")
