@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -20,7 +21,9 @@ import (
 // fails runs a command that must fail at once with a sentence.
 func fails(t *testing.T, exe, sentence string, args ...string) {
 	t.Helper()
-	out, err := exec.Command(exe, args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, exe, args...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), sentence) || strings.Contains(string(out), "goroutine ") {
 		t.Errorf("%v: %v, want %q\n%s", args, err, sentence, out)
 	}

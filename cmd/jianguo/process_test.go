@@ -131,7 +131,7 @@ func (s *process) start() {
 // ready waits until the service is ready.
 func (s *process) ready() {
 	s.t.Helper()
-	s.eventually("ready", func() bool { return s.status("/readyz") == http.StatusOK }) // its log says what it waits for
+	s.eventually("ready", func() bool { return s.status("/readyz") == http.StatusOK })
 }
 
 // kill ends the process with SIGKILL.
@@ -232,7 +232,8 @@ func (s *process) eventually(what string, holds func() bool) {
 		}
 		pause = min(pause*5/4, 50*time.Millisecond)
 	}
-	s.t.Fatalf("still not: %s\n%s", what, s.log)
+	_, ready, _ := s.get("/readyz")
+	s.t.Fatalf("%s\n%s: still not: %s; %s", s.log, s.t.Name(), what, ready) // what counts last: the log is long
 }
 
 // article returns an item whose text no other number has.
