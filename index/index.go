@@ -52,7 +52,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	x := &Index{catalogue: &catalogue{
 		cfg:      cfg,
 		log:      cfg.Logger,
-		snapshot: resident.NewSnapshot(cfg.Dir, cfg.Logger),
+		snapshot: resident.NewSnapshot(cfg.Dir),
 		metrics:  newMetrics(),
 	}}
 	x.ending, x.end = context.WithCancel(context.Background())
@@ -190,8 +190,7 @@ func (x *Index) Collectors() []prometheus.Collector {
 	)
 }
 
-// Snapshot writes the resident data to the snapshot file. It writes only the pages
-// that have changed since the last snapshot. All other methods may run meanwhile.
+// Snapshot writes the resident data to the snapshot file. All other methods may run meanwhile.
 func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalogue}.Snapshot(ctx) }
 
 // Verify proves the catalogue whole: the file by SQLite's own check, the facts against each other, and what is resident

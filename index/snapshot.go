@@ -20,8 +20,7 @@ const (
 	snapshotShare        = 8
 )
 
-// Snapshot writes the pages of the resident data that have changed since the last
-// snapshot. All other methods may run meanwhile.
+// Snapshot writes the resident data to the snapshot file. All other methods may run meanwhile.
 func (x snapshots) Snapshot(ctx context.Context) error {
 	start := time.Now()
 	m, pages, err := x.snapshot.Write(ctx, resident.Source{

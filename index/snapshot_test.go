@@ -12,8 +12,7 @@ import (
 	"jianguo/index/resident"
 )
 
-// TestSnapshotOfAnotherHand: a file that was removed or replaced while the
-// service ran is not continued, which would leave out what had not changed.
+// TestSnapshotOfAnotherHand: a file that was removed while the service ran is written again.
 func TestSnapshotOfAnotherHand(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

@@ -78,7 +78,7 @@ func TestDamagedSnapshot(t *testing.T) {
 		"as it is": func(string) {},
 		"empty":    func(dir string) { write(dir, nil) },
 		"half":     func(dir string) { write(dir, whole[:len(whole)/2]) },
-		"not a file of SQLite": func(dir string) {
+		"another file": func(dir string) {
 			write(dir, []byte(strings.Repeat("见过", 4000)))
 		},
 		"gone": func(dir string) {

@@ -2,7 +2,6 @@ package bands
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -176,18 +175,6 @@ func TestOperations(t *testing.T) {
 				}
 			},
 			"snapshot": func(*rapid.T) { pages.save(b) },
-			"failing snapshot": func(t *rapid.T) {
-				left := rapid.IntRange(0, 2).Draw(t, "pages")
-				_ = b.Stored()[0].Snapshot(func(int, []byte) error {
-					if left--; left < 0 {
-						return errRefused
-					}
-					return nil
-				})
-				for _, table := range b.Stored() {
-					table.MarkChanged()
-				}
-			},
 			"reload": func(t *rapid.T) {
 				pages.save(b)
 				b = pages.load(t)
@@ -230,8 +217,6 @@ func (s stored) load(t interface{ Fatal(...any) }) *Bands {
 	}
 	return b
 }
-
-var errRefused = errors.New("refused")
 
 func checkLimit(t *rapid.T, ref *reference, b *Bands, q simhash.Fingerprint, max, limit int) {
 	want := ref.hamming(q, max)

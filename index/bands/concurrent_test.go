@@ -112,9 +112,6 @@ func look(t *testing.T, b *Bands, o uint32, keysOf func(uint32) []uint64) {
 }
 
 func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
-	for _, table := range b.Stored() {
-		table.MarkChanged()
-	}
 	pages := stored{}
 	pages.save(b)
 	loaded := pages.load(t)

@@ -5,13 +5,15 @@ package maintain
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"jianguo/index"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Copy copies the catalogue of a directory into another one and syncs it. The
@@ -19,27 +21,29 @@ import (
 // snapshot is copied first, so that it is never newer than the catalogue. All other
 // files can be rebuilt from these two.
 func Copy(ctx context.Context, dir, to string) error {
-	for _, name := range []string{index.SnapshotFileName, index.FileName} {
-		err := copyFile(ctx, filepath.Join(dir, name), filepath.Join(to, name))
-		if errors.Is(err, fs.ErrNotExist) && name == index.SnapshotFileName {
-			continue // not written yet
-		}
-		if err != nil {
-			return fmt.Errorf("backup of %s: %w", name, err)
-		}
+	if err := copySnapshot(dir, to); err != nil && !errors.Is(err, fs.ErrNotExist) { // not written yet
+		return wrap.Err(err, "backup of %s", index.SnapshotFileName)
 	}
-	return nil
+	return wrap.Err(must.Catch(func() {
+		path := filepath.Join(dir, index.FileName)
+		must.Get(os.Stat(path))
+		db := must.Get(sqlite.Open(path, sqlite.Writes, "NORMAL"))
+		defer db.Close()
+		must.Do(sqlite.CopyTo(ctx, db, filepath.Join(to, index.FileName)))
+	}), "backup of %s", index.FileName)
 }
 
-// copyFile copies a file of SQLite that may be in use.
-func copyFile(ctx context.Context, from, to string) (err error) {
-	if _, err := os.Stat(from); err != nil {
-		return err
-	}
-	db, err := sqlite.Open(from, sqlite.Writes, "NORMAL")
+// copySnapshot copies a file that a service replaces, and never changes.
+func copySnapshot(dir, to string) error {
+	from, err := os.Open(filepath.Join(dir, index.SnapshotFileName))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return sqlite.CopyTo(ctx, db, to)
+	defer from.Close()
+	file, err := os.OpenFile(filepath.Join(to, index.SnapshotFileName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from)
+	return errors.Join(err, file.Sync(), file.Close())
 }

@@ -1,21 +1,21 @@
 package resident
 
 import (
+	"bufio"
 	"cmp"
 	"context"
-	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"runtime"
-	"slices"
-	"sync"
 
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/internal/must"
-	"jianguo/internal/sqlite"
 )
 
 // Load reads the snapshot of a catalogue that ends at last, and returns up to where
@@ -24,110 +24,74 @@ import (
 // or wraps it.
 func (s *Snapshot) Load(
 	ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64),
-) (Tables, Mark, error) {
+) (t Tables, m Mark, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := os.Stat(s.path); err != nil {
-		return Tables{}, Mark{}, cmp.Or(s.discard(), ErrSnapshot)
-	}
-	var t Tables
-	var m *marks
-	err := must.Catch(func() { t, m = s.load(ctx, catalogue, last, progress) })
+	err = must.Catch(func() { t, m = s.load(ctx, catalogue, last, progress) })
 	switch {
+	case err == nil:
+		return t, m, nil
 	case ctx.Err() != nil:
 		return Tables{}, Mark{}, ctx.Err() // the next start reads the file
-	case err != nil:
-		if err := s.discard(); err != nil {
-			return Tables{}, Mark{}, fmt.Errorf("snapshot: %w", err)
-		}
-		return Tables{}, Mark{}, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return Tables{}, Mark{}, cmp.Or(s.discard(), ErrSnapshot)
 	}
-	s.sum = m.sum
-	return t, m.low, nil
+	if err := s.discard(); err != nil {
+		return Tables{}, Mark{}, fmt.Errorf("snapshot: %w", err)
+	}
+	return Tables{}, Mark{}, fmt.Errorf("%w: %w", ErrSnapshot, err)
 }
 
-// What follows, package must ends.
-
+// load reads the file, and decodes its pages on all cores. Package must ends it.
 func (s *Snapshot) load(
 	ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64),
-) (Tables, *marks) {
-	db := must.Get(sqlite.Open(s.path, sqlite.Reads, "NORMAL"))
-	defer db.Close()
-	m := readMarks(ctx, db)
+) (Tables, Mark) {
+	f := must.Get(os.Open(s.path))
+	defer f.Close()
+	var foot footer
+	size := must.Get(f.Seek(0, io.SeekEnd)) - int64(binary.Size(foot))
+	must.Dof(binary.Read(io.NewSectionReader(f, size, int64(binary.Size(foot))), binary.LittleEndian, &foot), "its end")
 	switch {
-	case m.sum != m.check():
-		must.Do(errors.New("its marks are damaged"))
-	case m.format != snapshotFormat || m.low.Event == 0:
-		must.Do(fmt.Errorf("format %d, event %d", m.format, m.low.Event))
-	case m.catalogue != catalogue:
+	case foot.Sum != foot.check():
+		must.Do(errors.New("its end is damaged, or it is of another format"))
+	case foot.Format != snapshotFormat || foot.Low.Event == 0:
+		must.Do(fmt.Errorf("format %d, event %d", foot.Format, foot.Low.Event))
+	case foot.Catalogue != catalogue:
 		must.Do(errors.New("it is of another catalogue, or of another recipe"))
-	case m.high.Ordinal > last.Ordinal || m.high.Event > last.Event:
+	case foot.High.Ordinal > last.Ordinal || foot.High.Event > last.Event:
 		must.Do(errors.New("it is newer than the catalogue, whose end was lost"))
 	}
-	l := &pageLoader{Tables: NewTables(), db: db, progress: progress}
-	l.Rows.grow(uint32(m.high.Ordinal))
-	l.all(ctx, m.manifest)
-	return l.Tables, m
-}
-
-// pageLoader reads a snapshot's pages, on all cores.
-type pageLoader struct {
-	Tables
-	db       *sql.DB
-	progress func(stage string, done, total int64)
-	total    int64
-
-	mu             sync.Mutex
-	done, manifest int64 // guarded by mu
-}
-
-// pagesAtOnce is how many pages one query reads.
-const pagesAtOnce = 32
-
-// all reads every page.
-func (l *pageLoader) all(ctx context.Context, manifest int64) {
-	ids := must.Get(sqlite.Column[int64](ctx, l.db, `SELECT id FROM pages ORDER BY id`))
-	l.total = int64(len(ids))
+	t := NewTables()
+	t.Rows.grow(uint32(foot.High.Ordinal))
+	r := bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 1<<20)
 	g, reading := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for pages := range slices.Chunk(ids, pagesAtOnce) {
-		if reading.Err() != nil {
-			break
+	for done := int64(0); done < foot.Pages && reading.Err() == nil; done++ {
+		progress("snapshot", done, foot.Pages)
+		var head frame
+		must.Do(binary.Read(r, binary.LittleEndian, &head))
+		if head.Size < 0 || head.Size > size {
+			must.Do(fmt.Errorf("page %x is damaged", head.ID))
 		}
-		g.Go(func() error { return must.Catch(func() { l.read(reading, pages[0], pages[len(pages)-1]) }) })
+		page := make([]byte, head.Size)
+		must.Get(io.ReadFull(r, page))
+		g.Go(func() error { return t.loadPage(&head, page) })
 	}
 	must.Do(cmp.Or(g.Wait(), ctx.Err()))
-	if l.manifest != manifest {
-		must.Do(errors.New("pages are missing, or are not those that were written"))
+	if _, err := r.Peek(1); err != io.EOF {
+		must.Do(errors.New("it has more pages than were written"))
 	}
+	return t, foot.Low
 }
 
-// read reads the pages of a range of ids.
-func (l *pageLoader) read(ctx context.Context, from, to int64) {
-	var done, manifest int64
-	query := `SELECT id, hash, data FROM pages WHERE id BETWEEN ? AND ? ORDER BY id`
-	for r := range sqlite.Rows(ctx, l.db, query, from, to) {
-		var id, hash int64
-		var data sql.RawBytes
-		must.Do(r.Scan(&id, &hash, &data))
-		done++
-		manifest ^= entry(id, hash)
-		if int64(xxh3.Hash(data)) != hash {
-			must.Do(fmt.Errorf("page %x is damaged", id))
-		}
-		must.Dof(l.page(id, data), "page %x", id)
+func (t Tables) loadPage(head *frame, page []byte) error {
+	parts := t.parts()
+	kind := head.ID >> 32
+	if xxh3.HashSeed(page, uint64(head.ID)) != head.Hash || kind < 0 || kind >= int64(len(parts)) {
+		return fmt.Errorf("page %x is damaged", head.ID)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.done += done
-	l.manifest ^= manifest
-	l.progress("snapshot", l.done, l.total)
-}
-
-func (l *pageLoader) page(id int64, data []byte) error {
-	parts := l.parts()
-	if kind := id >> 32; kind >= 0 && kind < int64(len(parts)) {
-		return parts[kind].LoadPage(int(uint32(id)), data)
+	if err := parts[kind].LoadPage(int(uint32(head.ID)), page); err != nil {
+		return fmt.Errorf("page %x: %w", head.ID, err)
 	}
-	return errors.New("no such table")
+	return nil
 }

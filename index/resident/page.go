@@ -71,23 +71,12 @@ func (r *Rows) LoadPage(number int, data []byte) error {
 	return nil
 }
 
-// Snapshot calls emit with each page that has changed since it was last emitted or loaded, in
-// order. A page that emit refuses counts as emitted.
+// Snapshot calls emit with each page, in order.
 func (r *Rows) Snapshot(emit func(number int, page []byte) error) error {
 	for n, ch := range r.all() {
-		if !ch.dirty.Swap(false) {
-			continue
-		}
 		if err := emit(n, ch.page(uint32(n))); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// MarkChanged makes Snapshot emit every page.
-func (r *Rows) MarkChanged() {
-	for _, ch := range r.all() {
-		ch.dirty.Store(true)
-	}
 }

@@ -40,8 +40,7 @@ const (
 // the index was closed read valid memory. A function that holds a row keeps the
 // chunk alive.
 type chunk struct {
-	rows  []row
-	dirty atomic.Bool // changed since a snapshot took it
+	rows []row
 
 	grow     sync.Mutex // serialises the allocation of outlines
 	outlines atomic.Pointer[[]compare.Outline]
@@ -110,7 +109,7 @@ func (r *Rows) load(ordinal uint32, column int) (v uint32) {
 func (r *Rows) store(ordinal uint32, column int, v uint32) {
 	ch, row := r.at(ordinal)
 	atomic.StoreUint32(&row[column], v)
-	ch.dirty.Store(true)
+	runtime.KeepAlive(ch)
 }
 
 // Set fills the row of a new version, or clears it again. Writer only.

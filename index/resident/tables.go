@@ -24,7 +24,6 @@ func NewTables() Tables {
 type part interface {
 	Snapshot(emit func(number int, page []byte) error) error
 	LoadPage(number int, page []byte) error
-	MarkChanged()
 }
 
 // parts are in the order in which they are written. Their places are stored, in the ids of
@@ -38,13 +37,6 @@ func (t Tables) parts() []part {
 		parts = append(parts, table)
 	}
 	return parts
-}
-
-// markChanged makes the next snapshot write every page.
-func (t Tables) markChanged() {
-	for _, p := range t.parts() {
-		p.MarkChanged()
-	}
 }
 
 // Alive reports whether an exemplar of a cluster is still compared with an article

@@ -1,16 +1,15 @@
 package resident
 
 import (
+	"bufio"
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
+	"os"
 	"sync"
 
 	"github.com/zeebo/xxh3"
 
 	"jianguo/internal/must"
-	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
 
@@ -26,106 +25,48 @@ type Source struct {
 	Last func() Mark
 }
 
-// Write writes the pages that have changed since the last time, while readers and
-// writers go on. It returns up to where the snapshot holds the catalogue, and how
-// many pages were written.
-func (s *Snapshot) Write(ctx context.Context, from Source) (Mark, int, error) {
+// Write writes all pages, while readers and writers go on. It returns up to where the snapshot holds the catalogue,
+// and how many pages were written.
+func (s *Snapshot) Write(ctx context.Context, from Source) (Mark, int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, pages, err := s.write(ctx, from)
-	if sqlite.Unusable(err) {
-		s.log.WarnContext(ctx, "the snapshot's file is damaged: writing another", "error", err)
-		if err = s.discard(); err == nil {
-			m, pages, err = s.write(ctx, from)
-		}
-	}
-	return m, pages, wrap.Err(err, "snapshot")
+	foot, err := must.Try(func() footer { return s.write(ctx, from) })
+	return foot.Low, foot.Pages, wrap.Err(err, "snapshot")
 }
 
-func (s *Snapshot) write(ctx context.Context, from Source) (Mark, int, error) {
-	db, manifest, err := s.resume(ctx, &from)
-	if err != nil {
-		return Mark{}, 0, err
-	}
-	w := &pageWriter{Source: from, ctx: ctx}
-	w.marks = marks{format: snapshotFormat, catalogue: from.Catalogue, manifest: manifest}
-	if err = must.Catch(func() { w.write(db) }); err != nil {
-		from.Tables.markChanged()
-	} else {
-		s.sum = w.marks.sum
-	}
-	return w.marks.low, w.pages, errors.Join(err, db.Close())
+// write replaces the file once another is whole. Package must ends it.
+func (s *Snapshot) write(ctx context.Context, from Source) footer {
+	next := s.path + ".new"
+	_ = os.Remove(next) // of a process that was killed
+	f := must.Get(os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600))
+	defer func() { _ = errors.Join(f.Close(), os.Remove(next)) }() // nothing is left to do after the rename
+	w := bufio.NewWriterSize(f, 1<<20)
+	foot := from.pages(ctx, w)
+	must.Get(w.Write(encode(foot)))
+	must.Do(errors.Join(w.Flush(), f.Sync(), os.Rename(next, s.path)))
+	return foot
 }
 
-// resume opens the file that this process has read or written, to write the changes
-// into it, and returns its manifest; any other file, or one of other forms, is replaced by an
-// empty one.
-func (s *Snapshot) resume(ctx context.Context, from *Source) (db *sql.DB, manifest int64, err error) {
-	if db, err = s.open(ctx); err != nil {
-		return nil, 0, err
+// pages writes every page, and lets writers go on meanwhile. Package must ends it.
+func (from *Source) pages(ctx context.Context, w *bufio.Writer) footer {
+	foot := footer{Format: snapshotFormat, Catalogue: from.Catalogue}
+	from.Writers.Lock()
+	defer from.Writers.Unlock()
+	foot.Low = from.Last()
+	for kind, p := range from.Tables.parts() {
+		must.Do(p.Snapshot(func(number int, page []byte) error {
+			from.Writers.Unlock()
+			defer from.Writers.Lock()
+			foot.Pages++
+			id := int64(kind)<<32 | int64(number)
+			_, err := w.Write(encode(frame{id, int64(len(page)), xxh3.HashSeed(page, uint64(id))}))
+			if err == nil {
+				_, err = w.Write(page)
+			}
+			return errors.Join(err, ctx.Err())
+		}))
 	}
-	m, err := must.Try(func() *marks { return readMarks(ctx, db) })
-	if err != nil {
-		return nil, 0, errors.Join(err, db.Close())
-	}
-	if m.sum == s.sum && m.sum != 0 && m.catalogue == from.Catalogue {
-		return db, m.manifest, nil
-	}
-	if err := errors.Join(db.Close(), s.discard()); err != nil {
-		return nil, 0, err
-	}
-	from.Tables.markChanged()
-	db, err = s.open(ctx)
-	return db, 0, err
-}
-
-// pageWriter writes pages and marks in one transaction. Package must ends its methods, but for emit.
-type pageWriter struct {
-	Source
-	ctx   context.Context
-	tx    *sql.Tx
-	marks marks
-	pages int
-}
-
-func (w *pageWriter) write(db *sql.DB) {
-	w.tx = must.Get(db.BeginTx(w.ctx, nil))
-	defer func() { _ = w.tx.Rollback() }() // nothing to do after a commit
-	w.all()
-	w.marks.sum = w.marks.check()
-	for key, value := range w.marks.fields() {
-		_, err := w.tx.ExecContext(w.ctx, `INSERT OR REPLACE INTO marks (key, value) VALUES (?, ?)`, key, *value)
-		must.Dof(err, "mark %s", key)
-	}
-	must.Do(w.tx.Commit())
-}
-
-// all writes every page that has changed.
-func (w *pageWriter) all() {
-	w.Writers.Lock()
-	defer w.Writers.Unlock()
-	w.marks.low = w.Last()
-	for kind, p := range w.Tables.parts() {
-		must.Do(p.Snapshot(func(number int, page []byte) error { return w.emit(int64(kind)<<32|int64(number), page) }))
-	}
-	w.marks.high = w.Last()
-}
-
-// emit writes a page, and lets writers go on meanwhile.
-func (w *pageWriter) emit(id int64, page []byte) error {
-	w.Writers.Unlock()
-	defer w.Writers.Lock()
-	var before int64
-	err := w.tx.QueryRowContext(w.ctx, `SELECT hash FROM pages WHERE id = ?`, id).Scan(&before)
-	switch {
-	case err == nil:
-		w.marks.manifest ^= entry(id, before)
-	case !errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("page %x: %w", id, err)
-	}
-	hash := int64(xxh3.Hash(page))
-	w.marks.manifest ^= entry(id, hash)
-	w.pages++
-	_, err = w.tx.ExecContext(w.ctx, `INSERT OR REPLACE INTO pages (id, hash, data) VALUES (?, ?, ?)`, id, hash, page)
-	return wrap.Err(err, "page %x", id)
+	foot.High = from.Last()
+	foot.Sum = foot.check()
+	return foot
 }

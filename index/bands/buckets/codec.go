@@ -12,16 +12,15 @@ import (
 // ErrPage says that bytes are not a whole page.
 var ErrPage = errors.New("not a whole page")
 
-// Snapshot calls emit with every page that has changed since it was last emitted or loaded, in
-// order, while look-ups and the writer go on. The bytes are valid until emit returns. After an error
-// MarkChanged is due: the pages before it count as emitted.
+// Snapshot calls emit with every page that is in use, in order, while look-ups and the writer go on. The bytes are
+// valid until emit returns.
 //
 // A page is not of one moment: it holds every posting that stood all through the call, and
 // may or may not hold one that was added or removed meanwhile.
 func (t *Table) Snapshot(emit func(number int, page []byte) error) error {
 	var page []byte
-	for i := range t.dirty {
-		if !t.dirty[i].Swap(false) {
+	for i := range t.pages {
+		if t.pages[i].Load() == nil {
 			continue
 		}
 		page = t.appendPage(page[:0], i)
@@ -30,13 +29,6 @@ func (t *Table) Snapshot(emit func(number int, page []byte) error) error {
 		}
 	}
 	return nil
-}
-
-// MarkChanged makes the next Snapshot emit every page.
-func (t *Table) MarkChanged() {
-	for i := range t.dirty {
-		t.dirty[i].Store(true)
-	}
 }
 
 // appendPage appends a page to dst. The package comment describes the format.
@@ -81,7 +73,7 @@ func (t *Table) appendPage(dst []byte, number int) []byte {
 }
 
 // LoadPage adds a page that the table does not have yet. Several goroutines may load different
-// pages at once. The page does not count as changed. data may be anything: an error wraps ErrPage
+// pages at once. data may be anything: an error wraps ErrPage
 // and leaves the table as it was.
 func (t *Table) LoadPage(number int, data []byte) error {
 	if number < 0 || number >= Pages || t.pages[number].Load() != nil {

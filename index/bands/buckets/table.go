@@ -75,7 +75,6 @@ const (
 type Table struct {
 	narrow bool // knows keys by their upper 48 bits
 	pages  [Pages]atomic.Pointer[page]
-	dirty  [Pages]atomic.Bool // changed since Snapshot emitted it
 
 	live atomic.Int64 // postings; written by the writer
 }
@@ -125,7 +124,6 @@ func (t *Table) Append(key uint64, ordinal uint32) {
 	p.put(at, key, ordinal)
 	b.n.Store(n + 1)
 	t.live.Add(1)
-	t.dirty[number].Store(true)
 }
 
 // put fills a slot.
@@ -160,7 +158,6 @@ func (t *Table) Remove(key uint64, ordinal uint32) int {
 	}
 	p.dead += removed
 	t.live.Add(-int64(removed))
-	t.dirty[number].Store(true)
 	if p.dead > 4*PageKeys && p.dead > p.published()/4 {
 		t.rebuild(number, -1)
 	}
