@@ -48,16 +48,6 @@ type indexResult struct {
 	ResidentBytes float64 `json:"resident_bytes_per_item"` // resident, everything of ours
 	DiskBytes     float64 `json:"disk_bytes_per_item"`     // catalogue and snapshot, no kept texts
 	StartSeconds  float64 `json:"start_seconds"`
-
-	Curve []sizePoint `json:"curve"`
-}
-
-// sizePoint is a measurement at a size on the way: durable inserts a second and look-ups.
-type sizePoint struct {
-	N          uint64  `json:"n"`
-	Rate       float64 `json:"inserts_per_second"`
-	HammingP50 float64 `json:"hamming_p50_us"`
-	MarginP50  float64 `json:"margin_p50_us"`
 }
 
 // indexBench is one measurement under way.

@@ -11,52 +11,13 @@ import (
 	"jianguo/index"
 )
 
-// curvePoints is the number of points of the curve, and curveQueries that of look-ups for each.
-const (
-	curvePoints  = 40
-	curveQueries = 300
-)
-
-// growth measures the rate while the index grows. Only the time passed to step counts.
-type growth struct {
-	b        *indexBench
-	work     time.Duration // since the last point
-	n, lastN uint64
-	total    time.Duration
-}
-
-func (g *growth) step(n int, took time.Duration) {
-	g.n += uint64(n)
-	g.work += took
-	g.total += took
-	if g.n-g.lastN < g.b.N/curvePoints+1 && g.n < g.b.N {
-		return
-	}
-	point := sizePoint{N: g.n, Rate: float64(g.n-g.lastN) / g.work.Seconds()}
-	var hamming, margin samples
-	for k := range curveQueries {
-		q, _, _ := g.b.query(k, g.n)
-		h, m := g.b.timeLookups(&q)
-		hamming, margin = append(hamming, h), append(margin, m)
-	}
-	point.HammingP50, point.MarginP50 = hamming.median(), margin.median()
-	g.b.res.Curve = append(g.b.res.Curve, point)
-	g.work, g.lastN = 0, g.n
-}
-
-func meanRate(points []sizePoint) (mean float64) {
-	for _, p := range points {
-		mean += p.Rate / float64(len(points))
-	}
-	return mean
-}
-
 // build inserts everything durably, in batches of which all cores make one.
 func (b *indexBench) build(ctx context.Context) error {
 	if have, _ := b.x.Applied(); have > 0 {
 		return fmt.Errorf("%s holds %d items already", b.Dir, have)
 	}
-	g := growth{b: b}
+	var took [11]time.Duration // of each tenth, and behind them of all
+	var n [11]uint64
 	for from := uint64(0); from < b.N; from += batchSize {
 		batch := make([]index.Mutation, min(batchSize, b.N-from))
 		onAllCores(len(batch), func(k int) {
@@ -68,12 +29,13 @@ func (b *indexBench) build(ctx context.Context) error {
 		if err := b.insert(ctx, batch); err != nil {
 			return err
 		}
-		g.step(len(batch), time.Since(start))
+		d := time.Since(start)
+		for _, part := range []uint64{10 * from / b.N, 10} {
+			n[part], took[part] = n[part]+uint64(len(batch)), took[part]+d
+		}
 	}
-	b.res.InsertsPerSecond = float64(b.N) / g.total.Seconds()
-	curve := b.res.Curve
-	tenth := min(max(len(curve)/10, 1), len(curve))
-	b.res.InsertsFirstTenth, b.res.InsertsLastTenth = meanRate(curve[:tenth]), meanRate(curve[len(curve)-tenth:])
+	rate := func(part int) float64 { return float64(n[part]) / max(took[part].Seconds(), 1e-9) }
+	b.res.InsertsFirstTenth, b.res.InsertsLastTenth, b.res.InsertsPerSecond = rate(0), rate(9), rate(10)
 	return nil
 }
 

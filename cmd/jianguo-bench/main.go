@@ -1,7 +1,6 @@
 // Command jianguo-bench measures the index, ingest and POST /filter of jianguo on this machine.
 //
-// Results are JSON, which `jianguo-bench plot` draws as a chart. Figures are of one machine at one time: compare within
-// a run, or two versions in turns.
+// Results are JSON. Figures are of one machine at one time: compare within a run, or two versions in turns.
 package main
 
 import (
@@ -9,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -25,7 +23,6 @@ type cli struct {
 	Index  indexCmd  `cmd:"" help:"Build an index of N items and measure it."`
 	Ingest ingestCmd `cmd:"" help:"Measure ingest over its bus: rate, and publish to verdict at half of it."`
 	Filter filterCmd `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
-	Plot   plotCmd   `cmd:"" help:"Draw a result as a chart."`
 }
 
 // streams are what a command reads from and writes to.
@@ -84,19 +81,5 @@ func (s samples) at(q float64) float64 {
 }
 
 func (s samples) median() float64 { return s.sorted().at(0.5) }
-
-// quantile is a point of the curve that plot draws.
-type quantile struct {
-	Quantile float64 `json:"q"`
-	Micros   float64 `json:"us"`
-}
-
-// quantiles returns points of the distribution of sorted samples, denser towards the longest.
-func (s samples) quantiles() (curve []quantile) {
-	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
-		curve = append(curve, quantile{q, math.Round(10*s.at(q)) / 10})
-	}
-	return curve
-}
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

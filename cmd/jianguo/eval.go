@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"jianguo/index"
@@ -22,12 +20,10 @@ type evalCmd struct {
 	Labels []string `help:"Pairs: tabbed id_a, id_b, kind, adds, conf, note." placeholder:"FILE" type:"existingfile"`
 	Pairs  []string `help:"Pairs of texts: JSON lines {source, target, label}." placeholder:"FILE" type:"existingfile"`
 	Corpus bool     `help:"Sum up the verdicts on all documents." env:"-"`
-	Plot   string   `help:"Draw what each rule rejects of the labelled pairs into an .svg file." placeholder:"FILE"`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
 
 	Strictness string `help:"Feed with this strictness: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
 	Half       string `help:"Judge one half of the pairs, a or b, by a hash of their ids." enum:",a,b" default:""`
-	Direct     bool   `help:"Judge the two texts of each pair alone, as explain does."`
 	Labelled   bool   `help:"Feed no other documents than the labels name: faster, and easier for the search."`
 	JSON       bool   `help:"Print one JSON document."`
 	Wrong      int    `help:"Wrongly judged pairs to show; --wrong=-1 for all." range:"-1..1000000" default:"10"`
@@ -57,7 +53,7 @@ func (c *evalCmd) Run(co *streams) error {
 	}
 	policy := index.DefaultPolicy().At(c.Strictness)
 	policy.Rules = index.RulesJianguo
-	cfg := eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", Direct: c.Direct,
+	cfg := eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at",
 		Progress: co.progress.stages("eval:")}
 	e := &evaluation{At: time.Now().UTC(), Version: version}
 	if len(c.Docs) > 0 {
@@ -100,12 +96,10 @@ func (c *evalCmd) wanted() error {
 	switch {
 	case (len(c.Labels) > 0 || c.Corpus) && len(c.Docs) == 0:
 		return errors.New("--labels and --corpus are about documents: give --docs FILE")
-	case (c.Plot != "" || c.Labelled) && len(c.Labels) == 0:
-		return errors.New("--plot and --labelled are about labelled pairs: give --labels FILE too")
-	case c.Plot != "" && !strings.EqualFold(filepath.Ext(c.Plot), ".svg"):
-		return errors.New("--plot draws into a file that ends in .svg")
-	case (c.Direct || c.Labelled) && c.Corpus:
-		return errors.New("--direct and --labelled leave documents out: not with --corpus")
+	case c.Labelled && len(c.Labels) == 0:
+		return errors.New("--labelled is about labelled pairs: give --labels FILE too")
+	case c.Labelled && c.Corpus:
+		return errors.New("--labelled leaves documents out: not with --corpus")
 	case len(c.Labels) == 0 && len(c.Pairs) == 0 && !c.Corpus:
 		return errors.New("what should be measured? give --labels FILE, --pairs FILE or --corpus")
 	}
@@ -145,18 +139,10 @@ func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) (err er
 		return nil
 	}
 	judged, err := b.Labels(co.ctx, labels)
-	if err != nil {
-		return err
+	if err == nil {
+		e.Labels = b.Sum("Labelled pairs", judged)
 	}
-	e.Labels = b.Sum("Labelled pairs", judged)
-	if c.Plot == "" {
-		return nil
-	}
-	f, err := os.Create(c.Plot)
-	if err != nil {
-		return err
-	}
-	return errors.Join(e.Labels.Plot(f), f.Close())
+	return err
 }
 
 // readLabels reads all files of labels, or the wanted half of them.

@@ -45,9 +45,6 @@ type Config struct {
 	// ByTime: items arrive in the order of published_at, and at that time, instead of in the
 	// order given.
 	ByTime bool
-	// Direct judges the two texts of a pair alone, as `jianguo explain` does: nothing is fed, and
-	// whether a search would find the earlier text does not matter.
-	Direct bool
 	// Progress reports how much of a stage is done; may be nil.
 	Progress func(stage string, done, total int64)
 }
@@ -90,9 +87,6 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 		b.policy = *cfg.Policy
 	}
 	b.arrange(items)
-	if cfg.Direct {
-		return b, nil
-	}
 	if b.dir, err = os.MkdirTemp(cfg.Dir, "jianguo-eval-"); err != nil {
 		return nil, fmt.Errorf("eval: %w", err)
 	}
@@ -202,10 +196,7 @@ func (b *Bench) Close() error {
 	if b.index != nil {
 		err = b.index.Close()
 	}
-	if b.dir != "" {
-		err = errors.Join(err, os.RemoveAll(b.dir))
-	}
-	return err
+	return errors.Join(err, os.RemoveAll(b.dir))
 }
 
 // check judges an article that arrives at a time against one earlier item of the corpus. Of
@@ -224,24 +215,6 @@ func (b *Bench) check(ctx context.Context, later *index.Article, at time.Time, e
 	}
 	proposals := b.probe.Matcher.Propose(later)
 	return e, slices.ContainsFunc(proposals, func(p match.Proposal) bool { return p.Ordinal == ordinal }), nil
-}
-
-// direct judges two texts alone. met reports whether a search might find the earlier one.
-func (b *Bench) direct(later, earlier *ingest.Item) (e index.Event, met bool) {
-	x := ingest.Explain(b.cfg.Segmenter, b.policy, index.Chinese, later, earlier, 0)
-	met = slices.ContainsFunc(x.Proposals, func(m ingest.Meeting) bool { return m.Met })
-	e = index.Event{ID: later.ID, Of: earlier.ID, Verdict: x.Verdict, Rule: x.Rule, Facts: x.Facts, Why: x.Why}
-	switch {
-	case met: // the verdict is that of the judge
-	case x.Kind == index.Duplicate.String():
-		e.Verdict = index.Duplicate
-	case x.Kind == index.Suspect.String():
-		e.Verdict = index.Suspect
-	}
-	if x.Series {
-		e.Series = 1
-	}
-	return e, met
 }
 
 // exemplar returns the ordinal of an item that later texts are compared with. One that was

@@ -151,26 +151,20 @@ func TestLabels(t *testing.T) {
 	if !strings.Contains(out.String(), "adjusted Rand index") || json.NewEncoder(&out).Encode(r) != nil {
 		t.Error("the report cannot be printed")
 	}
-	var picture bytes.Buffer
-	if err := r.Plot(&picture); err != nil || !strings.Contains(picture.String(), "exact Jaccard") {
-		t.Errorf("the plot: %v", err)
-	}
 }
 
-// TestDirect: without a search, texts that the search finds are judged alike. Only the learned
+// TestExplain: an explanation judges two texts as the index does that finds the earlier one. Only the learned
 // boilerplate of a source, and clusters, can make a difference.
-func TestDirect(t *testing.T) {
+func TestExplain(t *testing.T) {
 	items, labels := sampleLabels(t)
-	searched := judged(t, bench(t, items, nil), labels)
-	direct, err := Feed(t.Context(), Config{Segmenter: segmenter(t), Direct: true}, items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := bench(t, items, nil)
 	differ := 0
-	for i, j := range judged(t, direct, labels) {
-		if searched[i].Met && j.Verdict != searched[i].Verdict {
+	for _, j := range judged(t, b, labels) {
+		later, earlier := b.items[b.position[j.B]], b.items[b.position[j.A]]
+		x := ingest.Explain(segmenter(t), b.policy, index.Chinese, later, earlier, 0)
+		if j.Met && x.Verdict != j.Verdict {
 			differ++
-			t.Logf("%s and %s: %s alone, %s in the index", j.A, j.B, j.Verdict, searched[i].Verdict)
+			t.Logf("%s and %s: %s alone, %s in the index", j.A, j.B, x.Verdict, j.Verdict)
 		}
 	}
 	if differ*50 > len(labels) {

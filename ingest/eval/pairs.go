@@ -197,15 +197,9 @@ func Pairs(ctx context.Context, cfg Config, pairs []TextPair) (_ []Judged, _ Set
 // judge judges a later item against one earlier item of the corpus.
 func (b *Bench) judge(ctx context.Context, l Label, earlier, later *ingest.Item, at time.Time) (Judged, error) {
 	first, a := b.prepare(earlier), b.prepare(later)
-	var e index.Event
-	var met bool
-	if b.cfg.Direct {
-		e, met = b.direct(later, earlier)
-	} else {
-		var err error
-		if e, met, err = b.check(ctx, a, at, earlier.ID); err != nil {
-			return Judged{}, fmt.Errorf("eval: %q and %q: %w", l.A, l.B, err)
-		}
+	e, met, err := b.check(ctx, a, at, earlier.ID)
+	if err != nil {
+		return Judged{}, fmt.Errorf("eval: %q and %q: %w", l.A, l.B, err)
 	}
 	j := Judged{Label: l, Verdict: e.Verdict, Met: met, Event: e, heads: [2]string{head(earlier), head(later)},
 		Distance: distance(first, a), Same: a.Exact == first.Exact && !a.Blank}

@@ -103,7 +103,7 @@ type Report struct {
 	Groups []Row     `json:"groups"`
 	Kinds  []Row     `json:"kinds"`
 	Rules  []RuleRow `json:"rules"`
-	// Clusters are those of the feed against those of the labels; nil without a feed.
+	// Clusters are those of the feed against those of the labels; nil for pairs of texts.
 	Clusters *Clusters `json:"clusters,omitempty"`
 	Pairs    []Judged  `json:"pairs"`
 
@@ -113,9 +113,7 @@ type Report struct {
 // Sum sums up labelled pairs of items of the corpus.
 func (b *Bench) Sum(title string, judged []Judged) *Report {
 	r := sum(title, judged, byAdds, byKind)
-	if !b.cfg.Direct {
-		r.Clusters = b.clusters(judged)
-	}
+	r.Clusters = b.clusters(judged)
 	return r
 }
 
