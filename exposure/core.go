@@ -43,10 +43,10 @@ func (s *core) scene(name string) Scene {
 }
 
 // entry pins the entry of an address in a history.
-func (s *core) entry(history string, addr []byte) (g *stripe, e *entry, known bool) {
-	g = s.cache.Load().stripe(addr)
-	e, known = g.acquire(addr, s.policies[history])
-	return g, e, known
+func (s *core) entry(history string, addr []byte) (c *cache, e *entry, known bool) {
+	c = s.cache.Load()
+	e, known = c.acquire(addr, s.policies[history])
+	return c, e, known
 }
 
 // load reads the row if it has not been read. The caller holds mu for writing.

@@ -19,7 +19,7 @@ func TestDeadline(t *testing.T) {
 		f.report(Seen, "u", "a")
 		f.restart()
 		addr := []byte(state.Address("", "u"))
-		g := f.cache.Load().stripe(addr)
+		g := f.cache.Load()
 		e, _ := g.acquire(addr, f.policies[""])
 		e.mu.Lock() // until the answer is there: a request that waits for the lock never returns
 		want := map[bool]Response{

@@ -177,6 +177,6 @@ func (s *writer) afterFlush(list []*entry) {
 		if idle {
 			e.st = nil
 		}
-		s.cache.Load().stripe([]byte(e.addr)).unlock(e, !idle)
+		s.cache.Load().unlock(e, !idle)
 	}
 }

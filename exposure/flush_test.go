@@ -18,7 +18,7 @@ import (
 func stateOf(t *testing.T, s *Store, user string) string {
 	t.Helper()
 	addr := []byte(state.Address("", user))
-	g := s.cache.Load().stripe(addr)
+	g := s.cache.Load()
 	e, _ := g.acquire(addr, s.policies[""])
 	defer g.release(e, -1, true)
 	e.mu.Lock()

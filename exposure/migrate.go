@@ -81,18 +81,14 @@ func (m *Move) rows(ctx context.Context, db *sql.DB, what string, use func([]red
 
 // write is what the Redis is to hold of a row: with the shards, and how long the history stays. Package must ends it.
 func (m *Move) write(ctx context.Context, db *sql.DB, row *sql.Rows) (w redis.Write) {
-	w.Version, w.Shards = redis.Moved, map[int64][]byte{}
-	must.Do(row.Scan(&w.History, &w.User, &w.Head))
-	st, err := state.DecodeHead(w.Head, state.Address(w.History, w.User))
-	if err != nil {
-		must.Do(fmt.Errorf("user %q: %w: repair the directory first", w.User, err))
+	f, st := recordOf(ctx, db, row)
+	if f.Err == nil && len(f.Shards) < len(st.Shards()) {
+		f.Err = fmt.Errorf("shards are missing: %w", ErrCorrupt)
 	}
-	for _, sh := range st.Shards() {
-		var data []byte
-		shard := db.QueryRowContext(ctx, "SELECT data FROM shard WHERE id = ?", sh.ID())
-		must.Dof(shard.Scan(&data), "user %q: shard %d", w.User, sh.ID())
-		w.Shards[sh.ID()] = data
+	if f.Err != nil {
+		must.Do(fmt.Errorf("user %q: %w: repair the directory first", f.User, f.Err))
 	}
+	w.Key, w.Record = f.Key, *f.Record
 	w.TTL = max(time.Until(time.Unix(st.Last(), 0).Add(m.Kept(w.History))), time.Hour)
 	return w
 }

@@ -153,7 +153,7 @@ func (s *writer) change(ctx context.Context, history, user string, do func(*entr
 
 // due adds an entry to the next flush, after setting aside what the running flush has not
 // written yet. The caller holds applyMu and e.mu.
-func (s *writer) due(g *stripe, e *entry) {
+func (s *writer) due(g *cache, e *entry) {
 	if e.gen == s.gen {
 		return
 	}

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -82,20 +82,23 @@ func (p *payload) note(err error) {
 	}
 }
 
-// decodePayload reads the values in one pass, where encoding/json needs two.
+// decodePayload reads the values of a message.
 func decodePayload(data []byte) *payload {
-	p := &payload{values: map[string]jsontext.Value{}}
+	p := new(payload)
 	if !utf8.Valid(data) {
 		p.refuse("payload", "is not UTF-8")
 		return p
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true))
-	if kind := d.PeekKind(); kind != '{' && kind != 0 {
-		name := cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String())
-		p.refuse("payload", "is a JSON %s, not an object", name)
-	}
-	if err := p.readFields(d); err != nil {
+	err := json.Unmarshal(data, &p.values, jsontext.AllowInvalidUTF8(true))
+	wrong, other := errors.AsType[*json.SemanticError](err)
+	switch {
+	case other:
+		kind := cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[wrong.JSONKind], wrong.JSONKind.String())
+		p.refuse("payload", "is a JSON %s, not an object", kind)
+	case err != nil:
 		p.note(MalformedError(err))
+	case p.values == nil:
+		p.refuse("payload", "is a JSON null, not an object")
 	}
 	return p
 }
@@ -107,30 +110,6 @@ func MalformedError(err error) *FieldError {
 			Problem: "stands twice in one object"}
 	}
 	return &FieldError{Field: "payload", Problem: "is not a JSON object: " + err.Error()}
-}
-
-// readFields reads an object and the end of the input behind it.
-func (p *payload) readFields(d *jsontext.Decoder) error {
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	for d.PeekKind() == '"' {
-		key, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := key.String() // the next read changes key
-		if p.values[name], err = d.ReadValue(); err != nil {
-			return err
-		}
-	}
-	if _, err := d.ReadToken(); err != nil { // the end of the object
-		return err
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return cmp.Or(err, errors.New("there is more behind it"))
-	}
-	return nil
 }
 
 // DecodeItem reads a payload of items.publish. Its errors are *FieldError.

@@ -18,7 +18,7 @@ import (
 // at once, in one command. A record that Redis names twice, as it may while a table grows, is counted twice. Verify
 // keeps the numbers of all shards in memory, about 40 bytes each. It calls progress with the keys read so far.
 func Verify(ctx context.Context, r *Conn, progress func(keys int64)) (_ state.Report, wrong []error, err error) {
-	v := &storeVerifier{owner: map[int64]uint64{}}
+	v := NewVerifier()
 	var done int64
 	secret, err := r.Secret(ctx, nil)
 	if err == nil && secret == nil {
@@ -35,7 +35,7 @@ func Verify(ctx context.Context, r *Conn, progress func(keys int64)) (_ state.Re
 				}
 			}
 			for _, f := range records {
-				v.record(f)
+				v.Record(f)
 			}
 			done += int64(len(records) + len(others))
 			progress(done)
@@ -45,16 +45,23 @@ func Verify(ctx context.Context, r *Conn, progress func(keys int64)) (_ state.Re
 	return v.Report, v.Wrong, wrap.Err(err, "exposure: verify the store in Redis")
 }
 
-// storeVerifier verifies a store in a Redis.
-type storeVerifier struct {
+// Verifier verifies records, of a store in a Redis or of a file.
+type Verifier struct {
 	state.Findings
 	owner map[int64]uint64 // hash of the address of a shard's user, by the number of the shard
 }
 
+// NewVerifier returns a Verifier that has seen no record.
+func NewVerifier() *Verifier { return &Verifier{owner: map[int64]uint64{}} }
+
+// Owned reports whether a shard is of a record that was verified.
+func (v *Verifier) Owned(shard int64) bool { return v.owner[shard] != 0 }
+
 // other are the keys of a store beside the records.
 var other = regexp.MustCompile(`^:(secret|part:([0-9]|1[0-5]))$`)
 
-func (v *storeVerifier) record(f Found) {
+// Record verifies a record with its shards.
+func (v *Verifier) Record(f Found) {
 	addr, err := state.Address(f.History, f.User), f.Err
 	if err == nil && f.Stored != f.Version.String() {
 		if f.Stored == "" && f.Head == nil && len(f.Shards) == 0 {
@@ -97,7 +104,7 @@ func (v *storeVerifier) record(f Found) {
 	}
 }
 
-func (v *storeVerifier) shard(addr string, sh state.Shard, data []byte) {
+func (v *Verifier) shard(addr string, sh state.Shard, data []byte) {
 	v.Shards++
 	if err := sh.Verify(data); err != nil {
 		v.Say("user %q: %w", addr, err)
