@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/binary"
 	"slices"
 	"strconv"
 
@@ -34,35 +33,17 @@ func (a *Answer) AppendJSON(dst []byte, o Outcome) []byte {
 	return append(dst, '}')
 }
 
-// shortToken is how many bytes appendTokens copies at once, whatever the length of a token.
-const shortToken = 32
-
 // appendTokens writes a JSON array of ids, spelled as they came.
 func (q *Query) appendTokens(dst []byte, ids []uint32) []byte {
 	dst = append(dst, '[')
-	if len(ids) == 0 {
-		return append(dst, ']')
-	}
-	body, spans := q.body, q.spans
-	dst = slices.Grow(dst, len(body)+len(ids)+shortToken) // tokens do not overlap in the body
-	at, out := len(dst), dst[:cap(dst)]
-	last := uint32(max(0, len(body)-shortToken+2)) // where a span may begin to be copied so
-	for _, i := range ids {
-		// An odd span has a length and a beginning that are far too large.
-		if sp := spans[i]; sp.to-sp.from < shortToken-2 && sp.from < last {
-			// Cheaper than a call: what is too much is overwritten by what comes next.
-			to, from := out[at:at+shortToken:at+shortToken], body[sp.from-1:sp.from-1+shortToken]
-			*(*[shortToken]byte)(to) = *(*[shortToken]byte)(from)
-			at += int(sp.to-sp.from) + 2
-		} else {
-			from, to := q.token(i)
-			at += copy(out[at:], body[from:to])
+	for n, i := range ids {
+		if n > 0 {
+			dst = append(dst, ',')
 		}
-		out[at] = ','
-		at++
+		from, to := q.token(i)
+		dst = append(dst, q.body[from:to]...)
 	}
-	out[at-1] = ']'
-	return out[:at]
+	return append(dst, ']')
 }
 
 // AppendBitmap writes ⌈n/8⌉ bytes, in which bit i%8, from the lowest, of byte i/8 is 1 where
@@ -76,22 +57,12 @@ func (a *Answer) AppendBitmap(dst []byte) []byte {
 }
 
 func appendBits(dst, marks []byte, want byte) []byte {
-	// Marks are small numbers, so eight of them are compared at once without one borrowing
-	// from the next, and their high bits are gathered by a multiplication.
-	const ones, highs, gather = 0x0101010101010101, 0x8080808080808080, 0x0002040810204081
-	for len(marks) >= 8 {
-		w := highs - (binary.LittleEndian.Uint64(marks) ^ uint64(want)*ones)
-		dst = append(dst, byte(w&highs*gather>>56))
-		marks = marks[8:]
-	}
-	if len(marks) > 0 {
-		var last byte
-		for i, mark := range marks {
-			if mark == want {
-				last |= 1 << i
-			}
+	for eight := range slices.Chunk(marks, 8) {
+		var b byte
+		for i, mark := range eight {
+			b |= byte((uint32(mark^want)-1)>>31) << i // 1 where they are equal: a branch would be mispredicted half the time
 		}
-		dst = append(dst, last)
+		dst = append(dst, b)
 	}
 	return dst
 }
