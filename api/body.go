@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,31 +15,35 @@ import (
 // A body is read before its request takes a place among the working requests. What it
 // holds in memory grows with the received bytes, and so does the time that it may take.
 // So a slow client, or one that announces more than it sends, takes nothing from other
-// clients. Callers that are not authenticated may fill the first buffer only.
+// clients. Callers that are not authenticated may send publicBody bytes only.
 const (
-	bodyBudget  = 512 << 20 // bytes of all bodies being read or worked on
-	firstBuffer = 16 << 10
-	nextBuffer  = 128 << 10 // of this size buffers are kept for other requests
-	publicBody  = firstBuffer - 1
-	bodyGrace   = 5 * time.Second // for the first byte
-	bodyRate    = 64 << 10        // bytes a second that a client must send from then on
-	bodyWait    = 40 * time.Second
+	bodyBudget = 512 << 20 // bytes of all bodies being read or worked on
+	publicBody = 16<<10 - 1
+	keptBuffer = 256 << 10       // larger buffers are not kept for other requests
+	bodyGrace  = 5 * time.Second // for the first byte
+	bodyRate   = 64 << 10        // bytes a second that a client must send from then on
+	bodyWait   = 40 * time.Second
 )
 
-var buffers = sync.Pool{New: func() any { return new([nextBuffer]byte) }}
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // body is a request's body as far as it has come. release is always to be called.
 type body struct {
-	held *atomic.Int64 // bytes of the buffers of all bodies
-	data []byte
+	*bytes.Buffer
+	held     *atomic.Int64 // bytes that all bodies may have
+	reserved int64         // of these; a buffer that grows may take twice that
+}
+
+func newBody(held *atomic.Int64) *body {
+	return &body{Buffer: buffers.Get().(*bytes.Buffer), held: held}
 }
 
 func (b *body) release() {
-	b.held.Add(-int64(cap(b.data)))
-	if cap(b.data) == nextBuffer {
-		buffers.Put((*[nextBuffer]byte)(b.data[:nextBuffer]))
+	b.held.Add(-b.reserved)
+	if b.Cap() <= keptBuffer {
+		b.Reset()
+		buffers.Put(b.Buffer)
 	}
-	b.data = nil
 }
 
 // read reads what comes, up to limit bytes, whatever Content-Length says.
@@ -47,22 +52,17 @@ func (b *body) read(c echo.Context, limit int64) error {
 	if req.ContentLength > limit {
 		return bodyTooLarge(limit)
 	}
-	began, timed := time.Now(), -bodyRate
-	for {
-		if len(b.data) == cap(b.data) {
-			if err := b.grow(req.ContentLength); err != nil {
-				return err
-			}
+	for began := time.Now(); ; {
+		step := min(bodyRate, limit+1-b.reserved)
+		if b.reserved += step; b.held.Add(step) > bodyBudget {
+			return NewProblem(http.StatusTooManyRequests, "",
+				"too many large requests are being read: try again in a moment")
 		}
-		if len(b.data)-timed >= bodyRate {
-			// Where a deadline cannot be set the server's own still holds.
-			timed = len(b.data)
-			_ = rc.SetReadDeadline(began.Add(min(bodyWait, bodyGrace+time.Duration(timed/bodyRate)*time.Second)))
-		}
-		n, err := req.Body.Read(b.data[len(b.data):cap(b.data)])
-		b.data = b.data[:len(b.data)+n]
+		// Where a deadline cannot be set the server's own still holds.
+		_ = rc.SetReadDeadline(began.Add(min(bodyWait, bodyGrace+time.Duration(b.Len()/bodyRate)*time.Second)))
+		_, err := io.CopyN(b, req.Body, step)
 		switch {
-		case int64(len(b.data)) > limit:
+		case int64(b.Len()) > limit:
 			return bodyTooLarge(limit)
 		case err == io.EOF:
 			// After an error the deadline stands: before it answers, the server reads
@@ -84,29 +84,6 @@ func discard(c echo.Context, limit int64) {
 	if r.ContentLength > 0 && r.ContentLength <= limit {
 		_, _ = io.Copy(io.Discard, r.Body) // the client may have gone
 	}
-}
-
-// grow makes room for more, but not much past what a client that tells the truth will send.
-func (b *body) grow(announced int64) error {
-	grown := body{held: b.held}
-	capacity := max(firstBuffer, 8*cap(b.data))
-	if rest := announced + 1; rest > int64(cap(b.data)) && rest < int64(capacity) {
-		capacity = int(rest)
-	}
-	if capacity > firstBuffer && capacity <= nextBuffer {
-		grown.data = buffers.Get().(*[nextBuffer]byte)[:0]
-	} else {
-		grown.data = make([]byte, 0, capacity)
-	}
-	if b.held.Add(int64(cap(grown.data))) > bodyBudget {
-		grown.release()
-		return NewProblem(http.StatusTooManyRequests, "",
-			"too many large requests are being read: try again in a moment")
-	}
-	grown.data = append(grown.data, b.data...)
-	b.release()
-	b.data = grown.data
-	return nil
 }
 
 func bodyTooLarge(limit int64) error {

@@ -47,7 +47,7 @@ func (s *Server) withBody(limit int64, g gate, work func(echo.Context, []byte) e
 			discard(c, limit)
 			return errTooMany
 		}
-		r, b := c.Request(), &body{held: &s.held}
+		r, b := c.Request(), newBody(&s.held)
 		defer b.release()
 		if r.Body != nil && r.Body != http.NoBody {
 			if err := b.read(c, limit); err != nil {
@@ -61,7 +61,7 @@ func (s *Server) withBody(limit int64, g gate, work func(echo.Context, []byte) e
 		if limit > publicBody {
 			s.conns.prove(r.Context())
 		}
-		return work(c, b.data)
+		return work(c, b.Bytes())
 	}
 }
 
