@@ -5,19 +5,16 @@ import (
 	"database/sql"
 	"fmt"
 
-	"jianguo/compare"
 	"jianguo/index/resident"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/wrap"
 )
 
 // Change is a version that has another form by the next overlay.
 type Change struct {
 	Ordinal       uint32
 	Before, After resident.Posting
-	Exact         uint64          // the key of its normal form, where it is not Blank
-	Outline       compare.Outline // likewise
-	Blank, Turned bool            // by the next form; only by one of the two
+	Exact         uint64 // the key of its normal form, where it is not Blank
+	Blank, Turned bool   // by the next form; only by one of the two
 }
 
 // Changes reads the versions after an ordinal that next gives another form than force does.
@@ -54,7 +51,5 @@ func changeOf(ordinal uint32, was, is *Form) (c Change, err error) {
 		return c, err
 	}
 	c.Exact = resident.ExactKey(is.Exact)
-	sketch, err := compare.DecodeSketch(is.Sketch)
-	c.Outline = sketch.Outline()
-	return c, wrap.Err(err, "sketch of ordinal %d", ordinal)
+	return c, nil
 }
