@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"jianguo/index"
 )
@@ -20,11 +21,17 @@ func (b *indexBench) build(ctx context.Context) error {
 	var n [11]uint64
 	for from := uint64(0); from < b.N; from += batchSize {
 		batch := make([]index.Mutation, min(batchSize, b.N-from))
-		onAllCores(len(batch), func(k int) {
-			i := from + uint64(k)
-			batch[k] = index.Mutation{Seq: i + 1, At: b.began.Add(time.Duration(i) * time.Millisecond),
-				Article: b.article(i, b.items.print(i))}
-		})
+		var g errgroup.Group
+		g.SetLimit(runtime.GOMAXPROCS(0))
+		for k := range batch {
+			g.Go(func() error {
+				i := from + uint64(k)
+				batch[k] = index.Mutation{Seq: i + 1, At: b.began.Add(time.Duration(i) * time.Millisecond),
+					Article: b.article(i, b.items.print(i))}
+				return nil
+			})
+		}
+		_ = g.Wait() // no error
 		start := time.Now()
 		if err := b.insert(ctx, batch); err != nil {
 			return err
@@ -49,20 +56,6 @@ func (b *indexBench) insert(ctx context.Context, batch []index.Mutation) error {
 	_, err := b.x.Add(ctx, batch)
 	*p.InForce = p.Matcher
 	return err
-}
-
-// onAllCores calls f with 0…n-1.
-func onAllCores(n int, f func(int)) {
-	workers := runtime.GOMAXPROCS(0)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for k := w; k < n; k += workers {
-				f(k)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // restart writes a snapshot, closes the index, times a start, and waits until the outlines are read.
