@@ -1,12 +1,9 @@
-# The editors' console: pictures, vendored files, items to measure on.
+# The editors' console: vendored files, items to measure on.
 
 HTMX = 2.0.11
 VENDOR = api/console/assets/vendor
 
-.PHONY: screenshots vendor-assets console-seed
-
-screenshots: ## take the pictures of docs/console.md again, on the sample corpus in headless Chromium
-	go run ./internal/consoletest/shots docs/console
+.PHONY: vendor-assets console-seed
 
 vendor-assets: ## fetch htmx from its npm package and hold it against its checksum (SUMS=write: note a new one)
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cd "$$dir" && npm pack --silent htmx.org@$(HTMX) >/dev/null && \

@@ -40,8 +40,7 @@ var exceptions = map[string][]string{
 	// The differences of two texts are drawn from the alignment that judged them.
 	"api/console/diff": {"compare"},
 	// Tests and pictures of the console run a whole service on the sample.
-	"internal/consoletest":       {"api", "bus", "data", "index", "ingest", "segment"},
-	"internal/consoletest/shots": {"api", "index"},
+	"internal/consoletest": {"api", "bus", "data", "index", "ingest", "segment"},
 }
 
 // users are the folders whose sub-packages are their own business: only packages of the

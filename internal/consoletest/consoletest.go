@@ -1,5 +1,5 @@
 // Package consoletest runs a whole service on the sample corpus, for the
-// console's tests and pictures: the ingest path of package fixture, and the HTTP
+// console's tests: the ingest path of package fixture, and the HTTP
 // side with the console on a loopback port.
 package consoletest
 
