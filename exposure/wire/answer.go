@@ -60,7 +60,8 @@ func appendBits(dst, marks []byte, want byte) []byte {
 	for eight := range slices.Chunk(marks, 8) {
 		var b byte
 		for i, mark := range eight {
-			b |= byte((uint32(mark^want)-1)>>31) << i // 1 where they are equal: a branch would be mispredicted half the time
+			// 1 where they are equal: a branch would be mispredicted half the time.
+			b |= byte((uint32(mark^want)-1)>>31) << i
 		}
 		dst = append(dst, b)
 	}
