@@ -25,7 +25,7 @@ func (b *indexBench) query(k int, n uint64) (q simhash.Print, original simhash.F
 		return b.items.print(b.N + uint64(k)), 0, b.N
 	}
 	i := b.r.Uint64N(n)
-	return b.items.copy(i, uint64(k), []float64{0.03, 0.1, 0.2}[k/3%3]), b.items.fingerprint(i), i
+	return b.items.copy(i, uint64(k), []float64{0.03, 0.1, 0.2}[k/3%3]), b.items.print(i).Fingerprint, i
 }
 
 // timeLookups times both look-ups of judging, in microseconds.

@@ -25,7 +25,7 @@ const familyChange = 0.2
 // The kinds of number streams that an item's properties are drawn from.
 const (
 	ofItem = iota
-	ofMargins
+	ofSums
 	ofFounder
 	ofMember
 	ofCopy
@@ -41,22 +41,6 @@ func (p *population) family(i uint64) (family uint64, ok bool) {
 		return 0, false
 	}
 	return i / uint64(float64(p.familySize)/familyShare), true
-}
-
-// fingerprint is the fingerprint of item i.
-func (p *population) fingerprint(i uint64) simhash.Fingerprint {
-	if _, ok := p.family(i); ok {
-		print := p.print(i)
-		return print.Fingerprint
-	}
-	return p.unrelated(i)
-}
-
-// unrelated is the fingerprint of item i outside of families.
-func (p *population) unrelated(i uint64) simhash.Fingerprint {
-	rng := p.stream(ofItem, i)
-	rng.Float64() // as family has drawn
-	return simhash.Fingerprint(rng.Uint64())
 }
 
 // print is item i with its margins.
@@ -82,15 +66,7 @@ func (p *population) sums(i uint64) [simhash.Bits]float64 {
 		edit(p.stream(ofMember, i), &founder, familyChange)
 		return founder
 	}
-	sums := normals(p.stream(ofMargins, i))
-	fp := p.unrelated(i)
-	for b := range sums {
-		sums[b] = math.Abs(sums[b])
-		if fp>>b&1 == 0 {
-			sums[b] = -sums[b]
-		}
-	}
-	return sums
+	return normals(p.stream(ofSums, i))
 }
 
 func normals(rng *rand.Rand) (v [simhash.Bits]float64) {
