@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 }
 
 // TestFilter measures everything once, small and short, with the real server and a real Redis. Every figure must be
-// there. The test does not check the values of the figures.
+// there. The test does not check the values of the figures. A busy machine answers nothing for tens of milliseconds.
 func TestFilter(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
@@ -45,7 +45,7 @@ func TestFilter(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 	}
-	b := &filterBench{filterCmd: filterCmd{Dir: t.TempDir(), Each: 50 * time.Millisecond}, ctx: ctx, redis: redis, jianguo: filepath.Join(testbed.Programs(t), "jianguo")}
+	b := &filterBench{filterCmd: filterCmd{Dir: t.TempDir(), Each: 150 * time.Millisecond}, ctx: ctx, redis: redis, jianguo: filepath.Join(testbed.Programs(t), "jianguo")}
 	if err := b.measure(); err != nil {
 		t.Fatal(err)
 	}
