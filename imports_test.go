@@ -50,8 +50,8 @@ var users = map[string]map[string][]string{
 		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
 		// The evaluation judges a text against one other text.
 		"index/match": {"ingest/eval"},
-		// Commands copy and judge again what a data directory holds.
-		"index/maintain": {"cmd/jianguo"},
+		// Commands copy and judge again what a data directory holds; the console shows what that said.
+		"index/maintain": {"cmd/jianguo", "api/console"},
 	},
 }
 

@@ -9,7 +9,7 @@ import (
 func limitedReason(reason string) string { return shortened(strings.TrimSpace(reason), 500) }
 
 // stepParameters are the parameters that tell a page what the last step did.
-var stepParameters = []string{"done", "conflict", "saved", "of", "refused"}
+var stepParameters = []string{"done", "conflict", "said", "of"}
 
 // address is an address with parameters added, in pairs; an empty value removes one.
 func address(to string, pairs ...string) string {

@@ -39,37 +39,37 @@ func newClaims(conn *nats.Conn, now func() time.Time) (*claims, error) {
 	_, err := conn.Subscribe(bus.SubjectClaims, func(m *nats.Msg) {
 		var one claim
 		if json.Unmarshal(m.Data, &one) == nil && len(one.By) <= maxProxyName {
-			c.keep(one)
+			c.put(one, true)
 		}
 	})
 	return c, err
 }
 
-func (c *claims) keep(one claim) {
+// put claims a row for an editor. If another one has it, it does so only if forced, and returns who that is.
+func (c *claims) put(one claim, force bool) (other string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(one)
-}
-
-func (c *claims) put(one claim) {
 	for by, old := range c.by {
-		if c.now().After(old.end) {
+		switch {
+		case c.now().After(old.end):
 			delete(c.by, by)
+		case by != one.By && old.Row == one.Row:
+			other = by
 		}
 	}
-	one.end = c.now().Add(claimed)
-	c.by[one.By] = one
+	if other == "" || force {
+		one.end = c.now().Add(claimed)
+		c.by[one.By] = one
+	}
+	return other
 }
 
 // take claims a row for an editor, unless another one has it.
 func (c *claims) take(by string, row *browse.SuspectRow) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	one := claim{By: by, Row: rowOf(row)}
-	if c.other(one) != "" {
+	if c.put(one, false) != "" {
 		return false
 	}
-	c.put(one)
 	if c.conn != nil {
 		// If it is lost, another service leads an editor here, who then sees the other's decision.
 		payload, _ := json.Marshal(one)
@@ -79,15 +79,11 @@ func (c *claims) take(by string, row *browse.SuspectRow) bool {
 }
 
 // another is the name of another editor with a row open; empty: there is none.
-func (c *claims) another(by string, row *browse.SuspectRow) string {
+func (c *claims) another(than string, row *browse.SuspectRow) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.other(claim{By: by, Row: rowOf(row)})
-}
-
-func (c *claims) other(than claim) string {
 	for by, one := range c.by {
-		if by != than.By && one.Row == than.Row && !c.now().After(one.end) {
+		if by != than && one.Row == rowOf(row) && !c.now().After(one.end) {
 			return by
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"jianguo/api/console/diff"
 	"jianguo/index"
@@ -13,37 +12,25 @@ import (
 
 // comparison is two articles side by side, for the template.
 type comparison struct {
-	A, B   *index.Item
-	Groups []group
-	// SharedA and SharedB are the share of each text that the other has, 0…1.
-	SharedA, SharedB float64
-	Moves, Conflicts int
-	Missing          []string // of the two, whose text was not kept
-	Cut, Partial     bool
-	Aside            bool // something is shown that does not count
-	New              int  // characters, by the verdict; 0: it does not say
-	Rest             int  // percent of B that is neither new nor word for word in A
-	AllSame          bool
-	When             string // how long before B A was published
-	Ahead            int    // 1: A was published first, -1: B was; 0: it is not known
+	*diff.Result
+	Earlier, Later *index.Item
+	Rows           []diff.Row
+	Missing        []string // of the two, whose text was not kept
+	Cut            bool
+	New            int    // characters, by the verdict; 0: it does not say
+	Rest           int    // percent of Later that is neither new nor word for word in Earlier
+	When           string // how long before Later Earlier was published
+	Ahead          int    // 1: Earlier was published first, -1: Later was; 0: it is not known
 }
 
-// group is one row that differs, or several equal rows, folded.
-type group struct {
-	Rows       []diff.Row
-	Fold       bool
-	Characters int // of equal rows
-}
-
-// foldFrom is how many equal characters are folded at least.
-const foldFrom = 120
+// AllSame reports whether nothing differs.
+func (v *comparison) AllSame() bool { return len(v.Rows) == 0 || len(v.Rows) == 1 && v.Rows[0].Same }
 
 // comparing compares two items; the title counts as the first paragraph of each.
 func (p *page) comparing(a, b *index.Item) *comparison {
-	v, e := &comparison{A: a, B: b}, judged(b, a.ID)
-	r := p.c.words.compare(v.text(a), v.text(b))
-	v.Moves, v.Conflicts, v.Partial = r.Moves, r.Conflicts, r.Partial
-	v.SharedA, v.SharedB, v.Aside = r.SharedA, r.SharedB, r.Aside
+	v, e := &comparison{Earlier: a, Later: b}, judged(b, a.ID)
+	v.Result = p.c.words.compare(v.text(a), v.text(b))
+	v.Rows = v.Result.Rows()
 	if e != nil && e.Facts != nil && e.Facts.Coverage != nil {
 		// The numbers of the sentence.
 		v.SharedA, v.SharedB = float64(e.Facts.Coverage.Earlier), float64(e.Facts.Coverage.Later)
@@ -52,23 +39,6 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 		}
 	}
 	v.When, v.Ahead = p.Ahead(a, b)
-	v.AllSame = true
-	var equal *group // the last one, as long as rows are equal
-	for _, row := range r.Rows() {
-		if equal == nil || !row.Same {
-			v.Groups = append(v.Groups, group{})
-			equal = &v.Groups[len(v.Groups)-1]
-		}
-		equal.Rows = append(equal.Rows, row)
-		if !row.Same {
-			equal, v.AllSame = nil, false
-			continue
-		}
-		for _, piece := range row.B {
-			equal.Characters += utf8.RuneCountInString(piece.Text)
-		}
-		equal.Fold = equal.Characters >= foldFrom
-	}
 	return v
 }
 
@@ -97,6 +67,6 @@ func (v *comparison) text(it *index.Item) string {
 
 // compare is the page of two items side by side.
 func (c *Console) compare(ctx context.Context, p *page) string {
-	a, b := must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("a"))), must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("b")))
+	a, b := must.Get(c.cfg.Index.Item(ctx, p.Given("a"))), must.Get(c.cfg.Index.Item(ctx, p.Given("b")))
 	return p.show("compare", "", "对照", "Side by side", p.comparing(a, b))
 }

@@ -85,7 +85,7 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/signout", reader, c.signOut},
 		{"GET", "/", reader, c.overview},
 		{"GET", "/console/search", reader, c.search},
-		{"POST", "/console/search", reader, c.paste},
+		{"POST", "/console/search", reader, c.search},
 		{"GET", "/console/item", reader, c.item},
 		{"GET", "/console/compare", reader, c.compare},
 		{"GET", "/console/into", reader, c.into},

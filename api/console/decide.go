@@ -11,8 +11,8 @@ import (
 	"jianguo/internal/must"
 )
 
-// request is the decision that a form asks for; the error is a conflict.
-func (c *Console) request(ctx context.Context, p *page) (req index.DecisionRequest, conflict error) {
+// request is the decision that a form asks for.
+func (c *Console) request(p *page) (req index.DecisionRequest) {
 	form := p.e.Request().PostForm
 	number := func(key string) uint64 {
 		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
@@ -23,13 +23,6 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 		Seen: number("seen"), By: p.Name, Reason: limitedReason(form.Get("reason")), At: c.cfg.Now()}
 	if was := form.Get("was"); was != "" && req.Expect.UnmarshalText([]byte(was)) != nil {
 		must.Do(fmt.Errorf("was %q: %w", was, index.ErrQuery))
-	}
-	if family := number("family"); family != 0 {
-		req.Items, conflict = c.family(ctx, p, uint32(family), number("upto"), int(number("waiting")))
-		return req, conflict
-	}
-	if !form.Has("several") {
-		return req, nil
 	}
 	// The items picked from a list, each with its last event at that time.
 	for _, value := range form["pick"] {
@@ -43,7 +36,7 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 	if len(req.Items) == 1 {
 		req.Item, req.Seen, req.Items = req.Items[0].Item, req.Items[0].Seen, nil
 	}
-	return req, nil
+	return req
 }
 
 // decide applies a decision of the signed-in editor and returns to where it
@@ -51,14 +44,11 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 func (c *Console) decide(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	back := ownAddress(form.Get("to"))
-	req, err := c.request(ctx, p)
+	req := c.request(p)
 	if n := len(form["pick"]); form.Has("several") && (n == 0 || n > 1 && req.Kind == index.MakeLead) {
-		return returnTo(back, "refused", map[bool]string{true: "none", false: "many"}[n == 0])
+		return returnTo(back, "said", map[bool]string{true: "none", false: "many"}[n == 0])
 	}
-	var d *index.Decision
-	if err == nil {
-		d, err = c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &req})
-	}
+	d, err := c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &req})
 	if number := c.conflict(ctx, err); number != "" {
 		return returnTo(back, "at", form.Get("again"), "conflict", number)
 	}
@@ -69,34 +59,6 @@ func (c *Console) decide(ctx context.Context, p *page) string {
 		back = address(back, "at", form.Get("again"))
 	}
 	return returnTo(back, "done", strconv.FormatUint(d.Number, 10))
-}
-
-// family lists the items of a row of the queue. The editor saw so many of them
-// waiting when the last event was upto; if fewer wait now, another editor has
-// decided about one of them.
-func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint64, waiting int) (
-	[]index.DecisionItem, error) {
-	items := must.Get(c.cfg.Browse.FamilyWaiting(ctx, family, upto))
-	if len(items) == waiting {
-		return items[:min(len(items), index.MaxTogether)], nil
-	}
-	conflict := &index.ConflictError{Problem: p.T("这一组的状态已经变了", "some of these have changed")}
-	list := must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{}))
-	for i := range list {
-		it := p.Brief(list[i].Item)
-		if it == nil {
-			continue
-		}
-		var ofSeries uint32
-		if b := must.Get(c.cfg.Index.Briefs(ctx, []uint32{it.Against}))[it.Against]; b != nil {
-			ofSeries = b.Series
-		}
-		if index.FamilyOf(it.Series, it.Against, ofSeries) == family {
-			conflict.Decision = &list[i]
-			break
-		}
-	}
-	return nil, conflict
 }
 
 // conflict brings the lists up to date after a decision. If another editor was first, it
@@ -122,21 +84,6 @@ func (c *Console) conflict(ctx context.Context, err error) string {
 // noDecision says that no decision changed what an editor saw: a revision or a
 // withdrawal arrived.
 const noDecision = "state"
-
-// changed says by which decision an item has changed since an editor saw it; empty: it has
-// not changed.
-func (c *Console) changed(ctx context.Context, id, seen string) (by string) {
-	it := must.Get(c.cfg.Index.Item(ctx, id))
-	if seen == "" || seen == strconv.FormatUint(it.Event.Number, 10) {
-		return ""
-	}
-	if it.Event.Cause == index.CauseEditor {
-		for _, d := range must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: id, Limit: 1})) {
-			return strconv.FormatUint(d.Number, 10)
-		}
-	}
-	return noDecision
-}
 
 // decisionsView is what people changed. Without a filter it has the last changes of sources, too.
 type decisionsView struct {

@@ -60,6 +60,21 @@ func TestBlockedStory(t *testing.T) {
 	b.until(`document.activeElement.matches(".ask button")`)
 	b.key("\r")
 	b.seen(".notice", "放行")
+	// So it is where copies are picked in their story.
+	b.undo("fishpond-reword", "duplicate")
+	b.click(".crumbs a")
+	b.click(`tbody input[value$=" fishpond-reword"]`)
+	b.key("a")
+	b.seen(".ask", "已被封禁")
+	if got := verdict(t, r, "fishpond-reword"); got != index.Duplicate {
+		t.Errorf("picked, the first key made the copy %v", got)
+	}
+	b.until(`document.activeElement.matches(".ask button")`)
+	b.key("\r")
+	b.seen(".notice", "放行")
+	if got := verdict(t, r, "fishpond-reword"); got != index.Unique {
+		t.Errorf("picked, the second key made the copy %v", got)
+	}
 }
 
 func titleOf(t *testing.T, r *consoletest.Service, id string) string {
@@ -229,7 +244,8 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		}
 		b.to(strings.SplitN(again, "&done", 2)[0])
 		b.script(pickTwo)
-		b.click(`.batch button[value=lead]`) // two cannot both lead
+		b.click(`form .more summary`)
+		b.click(`.more button[value=lead]`) // two cannot both lead
 		b.seen("main", "请只勾选一篇")
 		b.to("/console/cluster?id=4")
 		// If another editor has decided about a picked item meanwhile, the page says so and
@@ -345,10 +361,12 @@ func TestReview(t *testing.T) {
 	r := start(t)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/console/review?day=2025-06-11")
+	left := eval[int](b, `parseInt(document.querySelector("aside .count").innerText.match(/\d+/))`)
 	first := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
 	b.key("r")
 	b.seen(".notice", "已记录：拒得对")
 	b.seen(".figure-big", "100.0%")
+	b.seen("aside .count", "还剩 "+strconv.Itoa(left-1)+" 篇")
 	// A wrong key is undone, and the item is shown again.
 	b.key("u")
 	b.seen(".notice", "撤回")
@@ -357,7 +375,7 @@ func TestReview(t *testing.T) {
 	b.key("a")
 	b.seen(".notice", "放行")
 	b.key("u")
-	b.seen(".notice", "撤回")
+	b.seen(".notice", "已撤销")
 	b.until(`document.querySelector(".actbar input[name=item]").value === ` + strconv.Quote(first))
 	b.seen(".figure-big", "—")
 	if got := verdict(t, r, first); got != index.Duplicate {
@@ -394,7 +412,7 @@ func TestSourcePolicy(t *testing.T) {
 		t.Helper()
 		b.to("/console/source?name=" + url.QueryEscape("晨帆网"))
 		b.script(`document.querySelector("main select[name=` + field + `]").value = "` + value + `"`)
-		b.click(`form[action="/console/sources"] button`)
+		b.click(`form.filters[action="/console/sources"] button`)
 		b.shown(".notice")
 		b.to("/console/sources")
 	}
@@ -418,6 +436,13 @@ func TestSourcePolicy(t *testing.T) {
 	b.to("/console/sources")
 	b.click(".log button")
 	b.seen(".log", "授权转载 → 普通")
+	// A key sets it back.
+	b.to("/console/source?name=" + url.QueryEscape("晨帆网"))
+	b.script(`document.querySelector("main select[name=policy]").value = "watched"`)
+	b.click(`form.filters[action="/console/sources"] button`)
+	b.seen(".log", "普通 → 重点关注")
+	b.key("u")
+	b.seen(".log", "重点关注 → 普通")
 	choose("strictness", "copies")
 	b.seen(".log", "普通 → 普通 · 只拒照抄")
 	b.to("/console/item?id=licensed+copy")
@@ -550,7 +575,7 @@ func TestBoilerplate(t *testing.T) {
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/console/sources")
-	b.click(`td a[href="/console/source?name=%E6%99%A8%E5%B8%86%E7%BD%91"]`)
+	b.click(`td a[href="/console/source?name=%E6%99%A8%E5%B8%86%E7%BD%91" i]`)
 	b.seen("h1", "晨帆网")
 	b.enter(`form.filters[action^="/console/source?"] [name=text]`, "……")
 	b.click(`form.filters[action^="/console/source?"] button`)
@@ -565,7 +590,7 @@ func TestBoilerplate(t *testing.T) {
 	if got, err := r.Index.Boilerplate(t.Context(), "晨帆网"); err != nil || len(got) != 1 || got[0].State != "in" || got[0].By != "林编辑" || got[0].Text != "每天一早见" {
 		t.Errorf("%+v", got)
 	}
-	b.click(`td button[aria-label="撤销：每天一早见"]`)
+	b.key("u")
 	b.seen("main", "还没有反复出现的短句")
 	// What was put in is among what people decided, and is taken back there.
 	b.enter(`form.filters[action^="/console/source?"] [name=text]`, "每天一早见。")
@@ -615,8 +640,8 @@ func TestBoilerplate(t *testing.T) {
 	if len(page) > 60<<10 {
 		t.Errorf("the page has %d bytes", len(page))
 	}
-	b.to("/console/source?from=60&name=" + url.QueryEscape("日报网"))
-	if n := eval[int](b, `document.querySelectorAll("td button").length`); n == 0 || n >= 20 || !strings.Contains(page, "from=20") {
+	b.to("/console/source?from=50&name=" + url.QueryEscape("日报网"))
+	if n := eval[int](b, `document.querySelectorAll("td button").length`); n == 0 || n >= 25 || !strings.Contains(page, "from=25") {
 		t.Errorf("%d rows on the last page of passages", n)
 	}
 }
@@ -628,7 +653,6 @@ func TestSourceRejections(t *testing.T) {
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/console/source?name="+url.QueryEscape("众览客户端"))
 	b.seen(".pairs a", "晨帆网")
-	b.click(`.tabs a[href*="only=rejected"]`)
 	b.seen(".tabs [aria-current]", "它被拒收的")
 	n := eval[int](b, `[...document.querySelectorAll(".half .badge.duplicate")].filter(e => e.parentNode.innerText.includes("众览客户端")).length`)
 	if all := eval[int](b, `document.querySelectorAll("tbody .rules a").length`); n == 0 || n != all {
@@ -638,7 +662,7 @@ func TestSourceRejections(t *testing.T) {
 	b.to(first)
 	b.click("[name=kind][value=release]")
 	b.shown(".notice")
-	b.to("/console/source?only=rejected&name=" + url.QueryEscape("众览客户端"))
+	b.to("/console/source?name=" + url.QueryEscape("众览客户端"))
 	if eval[bool](b, `!!document.querySelector('.half .title[href="`+first+`"]')`) {
 		t.Errorf("%s is released, and among the rejections", first)
 	}

@@ -30,9 +30,6 @@ func (l locale) T(zh, en string) string {
 	return zh
 }
 
-// HTMLLanguage is the page's language for browsers and screen readers.
-func (l locale) HTMLLanguage() string { return l.T("zh-Hans", "en") }
-
 // Chinese marks the Chinese text on an English page.
 func (l locale) Chinese() template.HTMLAttr {
 	if l.Language == index.English {
@@ -62,12 +59,7 @@ func (l locale) Percent(f float64) string {
 func (l locale) Whole(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
 
 // Share is a part of a whole as a percentage.
-func (l locale) Share(part, whole int64) string {
-	if whole == 0 {
-		return "—"
-	}
-	return l.Percent(float64(part) / float64(whole))
-}
+func (l locale) Share(part, whole int64) string { return l.Percent(float64(part) / float64(whole)) }
 
 func pointed(v any) time.Time {
 	switch t := v.(type) {
@@ -104,22 +96,6 @@ func (l locale) Short(v any) string {
 		return t.Format("01-02 15:04")
 	}
 	return l.T("今天 ", "today ") + t.Format("15:04")
-}
-
-// ISO is a time for machines.
-func (l locale) ISO(v any) string { return pointed(v).UTC().Format(time.RFC3339) }
-
-// Ago is how long ago it was.
-func (l locale) Ago(v any) string {
-	t := pointed(v)
-	if t.IsZero() {
-		return "—"
-	}
-	d := l.Now().Sub(t)
-	if d < 45*time.Second {
-		return l.T("刚刚", "just now")
-	}
-	return l.Span(d) + l.T("前", " ago")
 }
 
 // Span is a length of time in words.

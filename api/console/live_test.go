@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -266,5 +267,56 @@ func TestEditorsOfTwoServices(t *testing.T) {
 	}
 	if at := id.FindStringSubmatch(page)[1]; at == lin || !strings.Contains(page, "林编辑正在看") {
 		t.Errorf("both are at %q", at)
+	}
+}
+
+// TestWhatIsSaid: a comparison says what the rest is, what its grey is, and that it read a part; the queue says which
+// row is open.
+func TestWhatIsSaid(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c := session(t, r, "lin-secret-token-1")
+	page := func(path string) string {
+		t.Helper()
+		_, page := get(t, r, path, c)
+		return page
+	}
+	queue, err := r.Browse.Suspects(t.Context(), browse.SuspectQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := 0
+	for i, row := range queue.Rows {
+		id := row.Items[0].ID
+		body := page("/console/suspects?at=" + url.QueryEscape(id))
+		if want := fmt.Sprintf("第 %d / %d 条", i+1, len(queue.Rows)); !strings.Contains(body, want) {
+			t.Errorf("%s is not said to be %s", id, want)
+		}
+		f := row.Items[0].Facts
+		if f == nil || f.New == nil || f.Coverage == nil {
+			continue
+		}
+		if other := math.Round(100 * (1 - float64(f.Coverage.Later) - float64(f.New.Share))); other > 0 {
+			rest++
+			if want := fmt.Sprintf("新增约 %d 字，其余 %.0f%% 换了说法", f.New.Characters, other); !strings.Contains(body, want) {
+				t.Errorf("%s does not say %s", id, want)
+			}
+		}
+	}
+	if rest == 0 {
+		t.Error("no suspect says the same in other words")
+	}
+	long := ""
+	for n := range 60 {
+		long += village(600+n) + "\n"
+	}
+	submit(t, r, ingest.Item{ID: "long", Title: "六十个渔村", Body: long})
+	submit(t, r, ingest.Item{ID: "long-too", Title: "六十个渔村", Body: strings.ReplaceAll(long, "船工", "渔民") + "（责任编辑：张三）"})
+	submit(t, r, ingest.Item{ID: "short", Title: "一个渔村", Body: village(600) + "\n（责任编辑：张三）"})
+	if body := page("/console/compare?a=long&b=long-too"); !strings.Contains(body, "只比较了前 20,000 字") {
+		t.Error("a comparison of the first part does not say so")
+	}
+	if body := page("/console/compare?a=long&b=short"); !strings.Contains(body, `<span class="aside">不计入`) || strings.Contains(body, "只比较了前") {
+		t.Error("the grey of a comparison has no legend")
 	}
 }

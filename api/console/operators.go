@@ -39,9 +39,6 @@ type operatorsView struct {
 }
 
 func (c operations) operators(ctx context.Context, p *page) string {
-	if p.e.QueryParam("saved") != "" {
-		p.Notice = &notice{Text: p.T("已重新投递。", "Published again.")}
-	}
 	x := c.cfg.Index
 	v := &operatorsView{Rejudge: c.rejudges.now(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version,
 		Pending: "—", DeadCount: "—", Free: "—"}
@@ -108,5 +105,5 @@ func (c operations) dead(ctx context.Context, p *page) string {
 func (c operations) replay(ctx context.Context, p *page) string {
 	dead, d := c.deadLetter(ctx, p.e.FormValue("number"))
 	must.Do(dead.Replay(ctx, d.Number))
-	return "/console/operators?saved=1"
+	return "/console/operators?said=replayed"
 }

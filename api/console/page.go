@@ -59,9 +59,8 @@ type notice struct {
 	Done     *index.Decision // what was decided
 	Before   *index.Decision // after an undo: the editor's decision before, to undo next
 	Conflict *index.Decision // another editor decided before
-	Text     string
-	Of       string // the id of the item
-	Found    bool   // it was a review, which can be undone
+	Said     string          // what else the template knows to say
+	Of       string          // the id of the item that was reviewed
 }
 
 func (c *Console) newPage(e echo.Context, s session) *page {
@@ -106,20 +105,6 @@ func (p *page) Open() bool { return p.c.sessions.Open() }
 func (p *page) Here(pairs ...string) string {
 	return returnTo(address(p.e.Request().URL.String(), "lang", "", "theme", ""), pairs...)
 }
-
-// ItemURL is the page of an item.
-func (p *page) ItemURL(id string) string { return "/console/item?id=" + url.QueryEscape(id) }
-
-// CompareURL is the page that compares two items.
-func (p *page) CompareURL(a, b string) string {
-	return "/console/compare?a=" + url.QueryEscape(a) + "&b=" + url.QueryEscape(b)
-}
-
-// SourceURL is the page of a source.
-func (p *page) SourceURL(name string) string { return "/console/source?name=" + url.QueryEscape(name) }
-
-// ClusterURL is the page of a story.
-func (p *page) ClusterURL(id uint32) string { return fmt.Sprintf("/console/cluster?id=%d", id) }
 
 // LinkOf is an article's address if it is safe as a link, else empty.
 func (p *page) LinkOf(address string) string {
@@ -239,31 +224,16 @@ func (p *page) notices(ctx context.Context) {
 		return nil
 	}
 	q := p.e.QueryParams()
-	v := &notice{Done: decision(q.Get("done"))}
-	if q.Get("conflict") != "" {
-		if v.Conflict = decision(q.Get("conflict")); v.Conflict == nil {
-			v.Text = p.T("未能执行：这一条的状态已经变了，请看当前内容再决定。",
-				"Not done: this has changed in the meantime. See how it stands now, then decide.")
-		}
-	} else if why := q.Get("refused"); why != "" {
-		v.Text = p.T("没有勾选任何一篇，什么也没有改。", "Nothing was picked, and nothing changed.")
-		if why == "many" {
-			v.Text = p.T("首发只有一篇：请只勾选一篇。", "One item leads a story: pick one.")
-		}
-	} else if v.Done != nil && v.Done.Kind == index.Undo {
-		v.Before = p.last(ctx)
-	} else if v.Done == nil && q.Get("saved") != "" {
-		v.Text, v.Of = p.T("已记录", "Recorded"), q.Get("of")
-		if _, known := names[q.Get("saved")]; known {
-			v.Text += p.T("：", ": ") + p.Word(q.Get("saved"))
-		}
-		v.Found = v.Of != "" && q.Get("saved") != index.FoundUndone
-		if v.Of == "" {
-			v.Text += p.T("。", ".")
-		}
+	v := notice{Done: decision(q.Get("done")), Conflict: decision(q.Get("conflict")), Said: q.Get("said"),
+		Of: q.Get("of")}
+	if q.Get("conflict") == noDecision {
+		v.Said = noDecision
 	}
-	if v.Done != nil || v.Conflict != nil || v.Text != "" {
-		p.Notice = v
+	if v.Done != nil && v.Done.Kind == index.Undo {
+		v.Before = p.last(ctx)
+	}
+	if v != (notice{}) {
+		p.Notice = &v
 	}
 }
 
@@ -280,9 +250,3 @@ func (p *page) last(ctx context.Context) *index.Decision {
 	}
 	return nil
 }
-
-// Count is how many items the decision was about.
-func (n *notice) Count() int { return max(1, n.Done.Count) }
-
-// Undoable reports whether the last step can be undone.
-func (n *notice) Undoable() bool { return n.Done.Kind != index.Undo && !n.Done.Undone }

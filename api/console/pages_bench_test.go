@@ -66,7 +66,8 @@ func BenchmarkPages(b *testing.B) {
 	for _, path := range []string{"/", "/console/item?id=item-%item", "/console/clusters", "/console/clusters?sort=size",
 		"/console/clusters?source=来源%source", "/console/clusters?source=来源%source&sort=size&size=20",
 		"/console/clusters?since=24&sort=size", "/console/clusters?sort=first", "/console/clusters?words=%words", "/console/cluster?id=%story",
-		"/console/suspects", "/console/review", "/console/sources", "/console/source?name=来源%source",
+		"/console/suspects", "/console/suspects?sort=new", "/console/review", "/console/review?original=1", "/console/sources", "/console/source?name=来源%source",
+		"/console/source?copies=all&name=来源%source", "/console/into?cluster=%story&into=%words", "/console/compare?a=item-%item&b=item-1",
 		"/console/search?q=%words", "/console/search?q=预警", "/console/search?q=%excerpt", "/console/search?q=%body", "/console/decisions", "/console/operators"} {
 		b.Run(path, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))

@@ -6,15 +6,18 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/internal/consoletest"
 )
 
 // titleLink is an item in a list.
@@ -97,5 +100,145 @@ func TestPaste(t *testing.T) {
 	}
 	if resp, _ := paste("台风"); resp.Header.Get("Location") != "/console/search?q=%E5%8F%B0%E9%A3%8E" {
 		t.Errorf("a word becomes no link: %q", resp.Header.Get("Location"))
+	}
+}
+
+// sampleIDs are the ids of the sample.
+func sampleIDs(t *testing.T) (ids []string) {
+	t.Helper()
+	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(corpus) {
+		var it struct{ ID string }
+		if err := json.Unmarshal(line, &it); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, it.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// complaint is an editor who answers an author. Each link that is followed and each button that is pressed after the
+// paste is an action.
+type complaint struct {
+	*testing.T
+	r        *consoletest.Service
+	cookie   *http.Cookie
+	at, page string
+	actions  int
+}
+
+// to goes where a link or a form leads.
+func (c *complaint) to(req *http.Request, err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, page := ask(c.T, req, c.cookie)
+	for resp.StatusCode == http.StatusSeeOther {
+		c.at = resp.Header.Get("Location")
+		resp, page = get(c.T, c.r, c.at, c.cookie)
+	}
+	if c.page = page; resp.StatusCode != http.StatusOK {
+		c.Fatalf("%s: %d", c.at, resp.StatusCode)
+	}
+}
+
+// submit sends the form of the page that has a part, with one of its buttons or fields.
+func (c *complaint) submit(part, name, value string) {
+	c.Helper()
+	for _, form := range regexp.MustCompile(`(?s)<form .*?</form>`).FindAllString(c.page, -1) {
+		if action := regexp.MustCompile(`action="([^"]+)"`).FindStringSubmatch(form); strings.Contains(form, part) {
+			fields := url.Values{}
+			for _, m := range field.FindAllStringSubmatch(form, -1) {
+				fields.Set(m[1], html.UnescapeString(m[2]))
+			}
+			fields.Set(name, value)
+			c.to(http.NewRequest(http.MethodPost, c.r.URL+html.UnescapeString(action[1]), strings.NewReader(fields.Encode())))
+			return
+		}
+	}
+	c.Fatalf("%s has no form with %s", c.at, part)
+}
+
+// ways are what an author or an editor may paste of an article.
+var ways = []struct {
+	name string
+	part func(it *index.Item, body []rune) string
+}{
+	{"whole", func(it *index.Item, body []rune) string { return it.Title + "\n" + string(body) }},
+	{"body", func(_ *index.Item, body []rune) string { return string(body) }},
+	{"body less its last 60 characters", func(_ *index.Item, body []rune) string { return string(body[:len(body)-60]) }},
+	{"the middle", func(_ *index.Item, body []rune) string { return string(body[len(body)/3 : len(body)*2/3]) }},
+	{"one sentence", func(_ *index.Item, body []rune) string {
+		sentences := strings.SplitAfter(string(body), "。")
+		for _, s := range append(sentences[len(sentences)/2:], sentences...) {
+			if utf8.RuneCountInString(s) >= 25 {
+				return strings.TrimSpace(s)
+			}
+		}
+		return string(body)
+	}},
+	{"source", func(it *index.Item, _ []rune) string { return it.Source }},
+	{"address", func(it *index.Item, _ []rune) string { return it.URL }},
+}
+
+// TestComplaintActions: from each kind of paste, a rejected article of the sample is opened and compared, released, and
+// its author answered in three actions at most.
+func TestComplaintActions(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c := &complaint{T: t, r: r, cookie: session(t, r, "lin-secret-token-1")}
+	tried := map[string]int{}
+	eligible := 0
+	for _, id := range sampleIDs(t) {
+		it, err := r.Index.Item(t.Context(), id)
+		if err != nil || it.Event.Verdict != index.Duplicate || len([]rune(*it.Body)) < 120 || strings.Contains(*it.Body, "<") {
+			continue
+		}
+		if eligible++; eligible > 12*len(ways) {
+			break
+		}
+		for w, way := range ways {
+			text := way.part(it, []rune(*it.Body))
+			if text == "" || w != eligible%len(ways) { // each way takes its turn
+				continue
+			}
+			tried[way.name]++
+			c.to(http.NewRequest(http.MethodGet, r.URL+"/", nil))
+			c.submit(`id="q"`, "q", text)
+			c.actions = 0
+			own := "/console/item?id=" + url.QueryEscape(id)
+			if c.at != own {
+				if !strings.Contains(c.page, `class="title" href="`+own+`"`) {
+					t.Errorf("%s of %s leads to %s, which does not list it", way.name, id, c.at)
+					continue
+				}
+				c.actions++
+				c.to(http.NewRequest(http.MethodGet, r.URL+own, nil))
+			}
+			if !strings.Contains(c.page, `<section class="diff"`) {
+				t.Errorf("%s of %s: the page compares with nothing", way.name, id)
+			}
+			c.actions++
+			c.submit(`name="kind" value="release"`, "kind", "release")
+			c.actions++ // a key copies the answer
+			if !regexp.MustCompile(`<textarea id="reply-zh"[^>]*>[^<]*经复核已经放行`).MatchString(c.page) || !strings.Contains(c.page, `data-copy="#reply-zh" data-key="y"`) {
+				t.Errorf("%s of %s: released, it has no answer for its author", way.name, id)
+			}
+			if c.actions > 3 {
+				t.Errorf("%s of %s takes %d actions", way.name, id, c.actions)
+			}
+			c.submit(`name="undo"`, "kind", index.Undo)
+		}
+	}
+	for _, way := range ways {
+		if tried[way.name] < 3 {
+			t.Errorf("%s was tried %d times", way.name, tried[way.name])
+		}
 	}
 }

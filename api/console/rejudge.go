@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"jianguo/index"
+	"jianguo/index/maintain"
 )
 
 // longestRejudge bounds the time of a rejudge.
@@ -45,23 +45,8 @@ type rejudge struct {
 	At                time.Time
 	Running           bool
 	Failed            string
-	Result            rejudged
+	Result            maintain.Report
 	Refused           string // why none can be started
-}
-
-// rejudged is what the command prints.
-type rejudged struct {
-	Judged, Changed, Unkept int64
-	Before, After, Total    map[string]int64 // by verdict, and by what changes: "duplicate → suspect"
-	BySource                []struct {
-		Source          string
-		Judged, Changed int64
-		Shifts          map[string]int64
-	} `json:"by_source"`
-	Changes []struct {
-		Source   string
-		Was, Now index.Event
-	}
 }
 
 // now is the last rejudge as it stands.
@@ -123,7 +108,7 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 
 // run runs the command to its end. Its copy of the catalogue is in a folder of the data
 // directory, which is as large.
-func (r *rejudges) run(ctx context.Context, args []string) (result rejudged, err error) {
+func (r *rejudges) run(ctx context.Context, args []string) (result maintain.Report, err error) {
 	work := filepath.Join(r.cfg.Dir, rejudgeDir)
 	defer func() { err = cmp.Or(ctx.Err(), errors.Join(err, os.RemoveAll(work))) }()
 	if err := os.Mkdir(work, 0o700); err != nil {

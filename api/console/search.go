@@ -3,7 +3,8 @@ package console
 import (
 	"cmp"
 	"context"
-	"net/url"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,24 +32,13 @@ const foundMost = 100
 // addresses, and so out of logs and histories of browsers.
 const searched = 200
 
-// paste takes what was typed or pasted into the search box. What is short becomes a link; a
-// long text is answered at once.
-func (c *Console) paste(ctx context.Context, p *page) string {
-	text := p.e.Request().PostForm.Get("q")
-	if len(text) <= searched {
-		return "/console/search?" + url.Values{"q": {text}}.Encode()
-	}
-	return c.lookFor(ctx, p, text)
-}
-
-// search answers a link.
+// search takes an id, an address, words, the name of a source, or a part of a text. It opens what
+// alone has the text, or alone has all of it and comes first. What is short and typed becomes a link.
 func (c *Console) search(ctx context.Context, p *page) string {
-	return c.lookFor(ctx, p, p.e.QueryParam("q"))
-}
-
-// lookFor takes an id, an address, words, the name of a source, or a part of a text. It opens what
-// alone has the text, or alone has all of it and comes first.
-func (c *Console) lookFor(ctx context.Context, p *page, text string) string {
+	text := p.e.FormValue("q")
+	if p.e.Request().Method == http.MethodPost && len(text) <= searched {
+		return address("/console/search", "q", text)
+	}
 	trimmed := strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	v := &searchView{Text: trimmed}
 	p.show("search", "", "查找", "Search", v)
@@ -56,20 +46,22 @@ func (c *Console) lookFor(ctx context.Context, p *page, text string) string {
 		return "search"
 	}
 	if b := cmp.Or(p.Brief(trimmed), p.Brief(text)); b != nil {
-		return p.ItemURL(b.ID)
+		return address("/console/item", "id", b.ID)
 	} else if n, err := strconv.ParseUint(strings.TrimPrefix(trimmed, "#"), 10, 32); err == nil && trimmed[0] == '#' {
-		return p.ClusterURL(uint32(n))
+		return address("/console/cluster", "id", strconv.FormatUint(n, 10))
 	}
 	if len(text) <= searched {
 		p.Query = trimmed
-		v.Sources = must.Get(c.cfg.Browse.SourcesNamed(ctx, trimmed, 5))
+		if v.Sources = must.Get(c.cfg.Browse.SourcesNamed(ctx, trimmed, 5)); slices.Contains(v.Sources, trimmed) {
+			return address("/console/source", "name", trimmed)
+		}
 	}
 	c.lookUp(ctx, v)
 	switch {
 	case v.whole == 1 && v.Found[0].Share == 1, len(v.Found) == 1 && v.Found[0].Share > sure:
-		return p.ItemURL(v.Found[0].ID)
+		return address("/console/item", "id", v.Found[0].ID)
 	case len(v.Found) == 0 && len(v.Sources) == 1:
-		return p.SourceURL(v.Sources[0])
+		return address("/console/source", "name", v.Sources[0])
 	}
 	var ofs []uint32
 	for _, f := range v.Found {

@@ -75,12 +75,6 @@ func (p *page) Why(e index.Event) sentence {
 var editorDid = map[index.Verdict][2]string{index.Unique: {"放行", "released it"},
 	index.Duplicate: {"判为重复", "rejected it"}, index.Withdrawn: {"封禁", "blocked it"}}
 
-// WhyNow is the reason of an item's present verdict. A verdict that an undo
-// restored has the reason it had before.
-func (p *page) WhyNow(it *index.Item) sentence {
-	return p.Why(it.InForce()[0])
-}
-
 // BriefWhy is the reason of a listed item's verdict in one sentence.
 func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
 	id := ""

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -91,11 +90,8 @@ func (c *sessions) signedIn(r *http.Request) (session, bool) {
 // Of returns the user of a request; false: not signed in.
 func (c *sessions) Of(e echo.Context) (session, bool) {
 	s, ok := c.signedIn(e.Request())
-	switch {
-	case ok:
-		return s, true
-	case !c.Open():
-		return session{}, false
+	if ok || !c.Open() {
+		return s, ok
 	}
 	return c.Begin(e, "editor", roleOperator, ""), true
 }
@@ -225,18 +221,12 @@ func (c *sessions) FormIsOurs(e echo.Context, s session) bool {
 // ToSignIn sends the user to the sign-in page, which leads back to this one. What
 // a form asked for is not done, since the user is unknown.
 func (c *sessions) ToSignIn(e echo.Context) error {
-	q := url.Values{}
-	r := e.Request()
-	if r.Method == http.MethodGet {
-		q.Set("to", r.URL.RequestURI())
-		if _, err := e.Cookie(cookieName); err == nil {
-			q.Set("ended", r.Method)
-		}
-	} else {
-		q.Set("ended", r.Method)
-		if err := r.ParseForm(); err == nil && r.PostForm.Get("to") != "" {
-			q.Set("to", r.PostForm.Get("to"))
-		}
+	r, ended, to := e.Request(), "", e.Request().URL.RequestURI()
+	if _, err := e.Cookie(cookieName); err == nil || r.Method == http.MethodPost {
+		ended = r.Method
 	}
-	return e.Redirect(http.StatusSeeOther, "/console/signin?"+q.Encode())
+	if r.Method == http.MethodPost {
+		to = r.PostFormValue("to")
+	}
+	return e.Redirect(http.StatusSeeOther, address("/console/signin", "to", to, "ended", ended))
 }

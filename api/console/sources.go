@@ -45,36 +45,40 @@ func (c *Console) setPolicy(ctx context.Context, p *page) string {
 		Source: form.Get("source"), Policy: policy,
 		Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService),
 		Reason:     limitedReason(form.Get("reason"))}}))
-	return returnTo(ownAddress(form.Get("to")), "saved", "1")
+	return returnTo(ownAddress(form.Get("to")), "said", "policy")
 }
 
 // sourceView is all about one source.
 type sourceView struct {
 	Name         string
 	Policy       index.SourcePolicy
-	Pairs        []browse.Copied  // whom it copied, and who copied it, in 30 days
-	Copies       *browse.CopyPage // that it made, and that others made of its articles
-	Rejected     bool             // of Copies only those of its articles that are rejected
-	Passages     []index.Passage  // that carry no weight in its texts, those of most articles first
-	More         int              // where the next page of them begins; 0: there is none
-	Short        []string         // those learned that say nothing by themselves
-	Text, Reason string           // what was typed and is not put in yet
-	Clauses      []string         // the passages that it would be, to be asked about; nil: nothing is asked
+	Pairs        []browse.Copied      // whom it copied, and who copied it, in 30 days
+	Copies       *browse.CopyPage     // that it made, and that others made of its articles
+	Rejected     bool                 // of Copies only those of its articles that are rejected
+	Log          []index.SourcePolicy // what its policy was
+	Passages     []index.Passage      // without weight in its texts: decided last, then of most articles
+	More         int                  // where the next page of them begins; 0: there is none
+	Short        []string             // those learned that say nothing by themselves
+	Text, Reason string               // what was typed and is not put in yet
+	Clauses      []string             // the passages that it would be, to be asked about; nil: nothing is asked
 }
 
 // perPage is how many sources, copies or passages a page lists.
-const perPage = 20
+const perPage = 25
 
 // leastShown is the least number of characters of a learned passage that is listed: one word says nothing.
 const leastShown = 4
 
 func (c *Console) source(ctx context.Context, p *page) string {
-	v := &sourceView{Name: p.Given("name"), Rejected: p.Given("only") == "rejected"}
+	v := &sourceView{Name: p.Given("name"), Rejected: p.Given("copies") == ""}
 	if v.Name == "" {
 		must.Do(index.ErrNotFound)
 	}
 	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[v.Name]
 	v.Policy.Policy = cmp.Or(v.Policy.Policy, index.SourceNormal)
+	v.Log = slices.DeleteFunc(must.Get(c.cfg.Index.SourcePolicyLog(ctx, 500)),
+		func(of index.SourcePolicy) bool { return of.Source != v.Name })
+	v.Log = v.Log[:min(len(v.Log), 5)]
 	v.Pairs = must.Get(c.cfg.Browse.CopiedMost(ctx, c.cfg.Now().AddDate(0, 0, -30), v.Name, 12))
 	v.Copies = must.Get(c.cfg.Browse.Copies(ctx, v.Name, v.Rejected, uint32(p.number("after")), perPage))
 	for _, passage := range must.Get(c.cfg.Index.Boilerplate(ctx, v.Name)) {
@@ -84,7 +88,9 @@ func (c *Console) source(ctx context.Context, p *page) string {
 			v.Passages = append(v.Passages, passage)
 		}
 	}
-	slices.SortStableFunc(v.Passages, func(a, b index.Passage) int { return cmp.Compare(b.Articles, a.Articles) })
+	slices.SortStableFunc(v.Passages, func(a, b index.Passage) int {
+		return cmp.Or(pointed(b.At).Compare(pointed(a.At)), cmp.Compare(b.Articles, a.Articles))
+	})
 	v.Passages = v.Passages[min(int(p.number("from")), len(v.Passages)):]
 	if len(v.Passages) > perPage {
 		v.Passages, v.More = v.Passages[:perPage], int(p.number("from"))+perPage
@@ -106,7 +112,7 @@ func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 		_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: v.Name, Passage: passage}})
 		if !errors.Is(err, index.ErrQuery) {
 			must.Do(err)
-			return returnTo(ownAddress(cmp.Or(form.Get("to"), p.Here())), "saved", "1")
+			return returnTo(ownAddress(cmp.Or(form.Get("to"), p.Here())), "said", "passage")
 		}
 		v.Clauses = nil
 		p.wrong("text", p.T("请填一句有文字的话，最多 1000 字。", "Want a passage with words, of at most 1,000 characters."))

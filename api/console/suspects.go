@@ -31,7 +31,6 @@ type suspectsView struct {
 	Item   *itemView
 	Skip   string // address of the page after this one is decided or passed over
 	After  string // and after its whole row is
-	Upto   uint64 // the last event when the row was read
 	Back   string
 	Place  int // of the row, among All
 	All    int
@@ -49,7 +48,6 @@ func (v *suspectsView) Address(id, from, past string) string {
 func (c *Console) suspects(ctx context.Context, p *page) string {
 	v := &suspectsView{c: c, by: p.Name, At: p.e.QueryParam("at"), Source: p.Given("source"), Sort: p.Given("sort"),
 		From: p.e.QueryParam("from")}
-	_, v.Upto = c.cfg.Index.Applied()
 	q := browse.SuspectQuery{Source: v.Source, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
 	v.SuspectPage = must.Get(c.cfg.Browse.Suspects(ctx, q))
 	p.show("suspects", "suspects", "待审", "Suspects", v)
@@ -131,6 +129,7 @@ func (v *suspectsView) Looking(row *browse.SuspectRow) string { return v.c.claim
 type reviewView struct {
 	Day            time.Time // zero: those that may be originals, of all days
 	Rows           []index.Brief
+	Left           int // to be looked at, of at most 100
 	At             string
 	Item           *itemView
 	Skip           string
@@ -161,7 +160,8 @@ func (c *Console) review(ctx context.Context, p *page) string {
 			v.Later = later.Format(dayForm)
 		}
 	}
-	v.Rows = must.Get(c.cfg.Browse.Draw(ctx, v.Day, 20))
+	v.Rows = must.Get(c.cfg.Browse.Draw(ctx, v.Day, 100))
+	v.Left, v.Rows = len(v.Rows), v.Rows[:min(len(v.Rows), 20)]
 	v.All = must.Get(c.cfg.Browse.Precision(ctx))
 	at := slices.IndexFunc(v.Rows, func(b index.Brief) bool { return b.ID == v.At })
 	if v.At == "" && len(v.Rows) > 0 {
@@ -184,28 +184,21 @@ func (c *Console) review(ctx context.Context, p *page) string {
 func (c *Console) confirm(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"),
-		Drawn: cmp.Or(form.Get("drawn"), index.DrawnRandom), Finding: form.Get("finding"),
+		Drawn: cmp.Or(form.Get("drawn"), index.DrawnRandom), Finding: cmp.Or(form.Get("finding"), index.FoundWrong),
 		Reason: limitedReason(form.Get("reason"))}
-	back, next := address(ownAddress(form.Get("to")), "at", r.Item), ownAddress(form.Get("next"))
-	if r.Finding == index.FoundUndone {
-		// The release that came with the review is undone too.
-		next = back
-		if number, err := strconv.ParseUint(form.Get("undo"), 10, 64); err == nil {
-			_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &index.DecisionRequest{Kind: index.Undo, Undo: number,
-				By: r.By, At: r.At}})
-			if number := c.conflict(ctx, err); number != "" {
-				return returnTo(back, "conflict", number)
-			}
-		}
-	} else if by := c.changed(ctx, r.Item, form.Get("seen")); by != "" {
-		return returnTo(back, "conflict", by)
+	it := must.Get(c.cfg.Index.Item(ctx, r.Item))
+	if seen := form.Get("seen"); seen != "" && seen != strconv.FormatUint(it.Event.Number, 10) {
+		return returnTo(ownAddress(form.Get("to")), "at", r.Item, "conflict", noDecision)
 	}
 	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Review: &r}))
-	if r.Finding == index.FoundWrong {
-		form.Set("kind", index.Release)
+	if form.Has("kind") { // the item is released, or that is undone
 		return c.decide(ctx, p)
 	}
-	return returnTo(next, "saved", r.Finding, "of", r.Item)
+	next := ownAddress(form.Get("next"))
+	if r.Finding == index.FoundUndone {
+		next = address(ownAddress(form.Get("to")), "at", r.Item)
+	}
+	return returnTo(next, "said", r.Finding, "of", r.Item)
 }
 
 // labelsTSV is the decisions of editors in the format of `jianguo eval`.

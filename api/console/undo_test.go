@@ -15,10 +15,10 @@ import (
 )
 
 // changing is what an undo may change on a page: the log of an item, and numbers and times of events.
-var changing = regexp.MustCompile(`(?s)<div class="columns">.*?</details>|编辑的决定</h2>.*?</section>|name="pick" value="\d+|name="seen" value="\d+"|name="form" value="[^"]*"|<time .*?</time>`)
+var changing = regexp.MustCompile(`(?s)<div class="columns">.*?</details>|(?:编辑的决定|最近的决定)</h2>.*?</section>|name="pick" value="\d+|name="seen" value="\d+"|name="form" value="[^"]*"|<time .*?</time>`)
 
-// TestUndoRestoresPages: after random decisions and their undo each page of an item and of its story is as it was: the
-// verdict, its reason, what it is compared with, and the answer to its author.
+// TestUndoRestoresPages: after random decisions and their undo every page is as it was: that of an item with the verdict,
+// its reason, what it is compared with, and the answer to its author; its story, the queue, the sample, the lists.
 func TestUndoRestoresPages(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -26,6 +26,13 @@ func TestUndoRestoresPages(t *testing.T) {
 	ids := []string{"kiln", "kiln-reword", "fishpond", "fishpond-reword", "rider", "rider-moved", "typhoon", "typhoon-update", "s-metro5-copy"}
 	shown := func() map[string]string {
 		pages := map[string]string{}
+		keep := func(path string) {
+			resp, body := get(t, r, path, c)
+			if resp.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %d", path, resp.StatusCode)
+			}
+			pages[path] = changing.ReplaceAllString(body, "")
+		}
 		if err := r.Browse.Follow(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -34,13 +41,12 @@ func TestUndoRestoresPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, path := range []string{"/console/item?id=" + url.QueryEscape(id), fmt.Sprint("/console/cluster?id=", it.Event.Cluster)} {
-				resp, body := get(t, r, path, c)
-				if resp.StatusCode != http.StatusOK {
-					t.Fatalf("%s: %d", path, resp.StatusCode)
-				}
-				pages[id+" "+path] = changing.ReplaceAllString(body, "")
-			}
+			keep("/console/item?id=" + url.QueryEscape(id))
+			keep(fmt.Sprint("/console/cluster?id=", it.Event.Cluster))
+		}
+		for _, path := range []string{"/", "/console/clusters?sort=size", "/console/suspects", "/console/review?day=2025-06-11",
+			"/console/review?original=1", "/console/sources", "/console/source?name=" + url.QueryEscape("每日汇览"), "/console/search?q=" + url.QueryEscape("窑址")} {
+			keep(path)
 		}
 		return pages
 	}

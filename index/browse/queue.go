@@ -179,20 +179,6 @@ func (b *Model) waits(ordinal uint32) bool {
 	return v == verdict.Suspect && !superseded
 }
 
-// FamilyWaiting lists the waiting suspects of a family that have not changed since an
-// event. An editor who saw the row at that event decides about
-// these.
-func (b *Model) FamilyWaiting(ctx context.Context, family uint32, since uint64) ([]index.DecisionItem, error) {
-	return must.Try(func() (items []index.DecisionItem) {
-		for _, m := range b.briefs(ctx, b.family(ctx, family, "ordinal")) {
-			if m.Event <= since {
-				items = append(items, index.DecisionItem{Item: m.ID, Seen: m.Event})
-			}
-		}
-		return items
-	})
-}
-
 // watched lists the numbers of the watched sources, for a query.
 func (b *Model) watched(ctx context.Context) string {
 	var list []string

@@ -3,6 +3,7 @@ package diff
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"jianguo/compare"
 )
@@ -17,8 +18,15 @@ type Piece struct {
 // The passages of a side, row after row, are its text, byte for byte.
 type Row struct {
 	A, B []Piece
-	// Same says that nothing differs in the row.
-	Same bool
+	Same bool // nothing differs in the row
+}
+
+// Characters is the length of the later side.
+func (r *Row) Characters() (n int) {
+	for _, p := range r.B {
+		n += utf8.RuneCountInString(p.Text)
+	}
+	return n
 }
 
 // rowLength is from how many bytes on the end of a sentence ends a row; a text
@@ -26,7 +34,7 @@ type Row struct {
 const rowLength = 900
 
 // Rows lays out a result: it cuts both texts at ends of paragraphs between words
-// that match.
+// that match. Rows that are the same are one.
 func (r *Result) Rows() []Row {
 	l := layout{r: r, a: r.a, b: r.b}
 	for n, m := range r.matches {
@@ -75,6 +83,11 @@ func (l *layout) flush(atA, atB int) {
 		return
 	}
 	row.Same = !slices.ContainsFunc(row.A, differs) && !slices.ContainsFunc(row.B, differs)
+	if n := len(l.rows); n > 0 && row.Same && l.rows[n-1].Same {
+		last := &l.rows[n-1]
+		last.A, last.B = append(last.A, row.A...), append(last.B, row.B...)
+		return
+	}
 	l.rows = append(l.rows, row)
 }
 
