@@ -31,7 +31,7 @@
 // # Limits
 //
 // A page compares the first 20,000 characters of two texts and says so where
-// there are more, lists at most 100 rows, and reads at most 50,000 members of a
+// there are more, lists at most 50 rows, and reads at most 50,000 members of a
 // story. The pages and their addresses are for people: they are not an
 // interface, except that the links to items and stories stay good.
 package console

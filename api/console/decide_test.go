@@ -187,6 +187,16 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		b.undo("fishpond", "unique")
 		check("fishpond", index.Unique)
 	})
+	t.Run("block a story", func(t *testing.T) {
+		b.to("/console/cluster?id=4")
+		b.click(".more:has(.stack) summary")
+		b.enter(".more .stack input[name=reason]", "下线\r") // Enter decides nothing
+		check("fishpond", index.Unique)
+		b.click(".more .stack button.bad")
+		b.seen(".notice", "封禁")
+		check("fishpond", index.Withdrawn)
+		b.undo("fishpond", "unique")
+	})
 	t.Run("exempt", func(t *testing.T) {
 		b.to("/console/item?id=fishpond")
 		b.enter("#reason", "通稿\r") // Enter in the reason decides nothing
@@ -208,7 +218,9 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		b.click(`.stack button`)
 		b.click(`main a.title[href$="into=` + itoa(into.Event.Cluster) + `"]`)
 		b.seen(".diff .heads", into.Title) // what it goes into is shown before it does
-		b.click(`.stack .ask summary`)     // they have nothing in common: one more click
+		b.enter(".stack input[name=reason]", "同一件事\r")
+		check("fishpond", index.Unique)
+		b.click(`.stack .ask summary`) // they have nothing in common: one more click
 		b.click(`.stack button[value=merge]`)
 		b.seen(".notice", "合并")
 		check("fishpond", index.Duplicate)
@@ -363,6 +375,10 @@ func TestReview(t *testing.T) {
 	b.signIn("lin-secret-token-1", "/console/review?day=2025-06-11")
 	left := eval[int](b, `parseInt(document.querySelector("aside .count").innerText.match(/\d+/))`)
 	first := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
+	b.key("s")
+	b.until(`document.querySelector(".actbar input[name=item]").value !== ` + strconv.Quote(first))
+	b.key("k")
+	b.until(`document.querySelector(".actbar input[name=item]").value === ` + strconv.Quote(first))
 	b.key("r")
 	b.seen(".notice", "已记录：拒得对")
 	b.seen(".figure-big", "100.0%")

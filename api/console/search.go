@@ -26,7 +26,7 @@ type searchView struct {
 }
 
 // foundMost is how many items a search lists at most.
-const foundMost = 100
+const foundMost = 50
 
 // searched is how long a text may be that is searched for by a link. A longer one stays out of
 // addresses, and so out of logs and histories of browsers.

@@ -112,7 +112,7 @@ func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 		_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: v.Name, Passage: passage}})
 		if !errors.Is(err, index.ErrQuery) {
 			must.Do(err)
-			return returnTo(ownAddress(cmp.Or(form.Get("to"), p.Here())), "said", "passage")
+			return returnTo(ownAddress(form.Get("to")), "said", "passage")
 		}
 		v.Clauses = nil
 		p.wrong("text", p.T("请填一句有文字的话，最多 1000 字。", "Want a passage with words, of at most 1,000 characters."))

@@ -132,7 +132,7 @@ type reviewView struct {
 	Left           int // to be looked at, of at most 100
 	At             string
 	Item           *itemView
-	Skip           string
+	Skip, Back     string
 	All            browse.Precision
 	Earlier, Later string // the days before and after
 }
@@ -169,6 +169,9 @@ func (c *Console) review(ctx context.Context, p *page) string {
 	}
 	if len(v.Rows) > 0 {
 		v.Skip = v.Address(v.Rows[(at+1)%len(v.Rows)].ID)
+	}
+	if at > 0 {
+		v.Back = v.Address(v.Rows[at-1].ID)
 	}
 	if v.At != "" {
 		v.Item = c.itemView(ctx, p, v.At)
