@@ -312,11 +312,12 @@ func TestWhatIsSaid(t *testing.T) {
 	}
 	submit(t, r, ingest.Item{ID: "long", Title: "六十个渔村", Body: long})
 	submit(t, r, ingest.Item{ID: "long-too", Title: "六十个渔村", Body: strings.ReplaceAll(long, "船工", "渔民") + "（责任编辑：张三）"})
-	submit(t, r, ingest.Item{ID: "short", Title: "一个渔村", Body: village(600) + "\n" + village(600)})
+	submit(t, r, ingest.Item{ID: "short", Title: "一个渔村", Body: village(700)})
+	submit(t, r, ingest.Item{ID: "short-too", Title: "一个渔村", Body: village(700) + "\n（责任编辑：张三）"})
 	if body := page("/console/compare?a=long&b=long-too"); !strings.Contains(body, "只比较了前 20,000 字") {
 		t.Error("a comparison of the first part does not say so")
 	}
-	if body := page("/console/compare?a=long&b=short"); !strings.Contains(body, `<span class="aside">不计入`) || strings.Contains(body, "只比较了前") {
+	if body := page("/console/compare?a=short&b=short-too"); !strings.Contains(body, `<span class="aside">不计入`) || strings.Contains(body, "只比较了前") {
 		t.Error("the grey of a comparison has no legend")
 	}
 }
