@@ -316,7 +316,7 @@ func (x *Alignment) apart() int {
 
 // code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
 // sentence.
-const code = "2"
+const code = "3"
 
 // Version names the code and the tables that judge, for the policy.
 func Version() string { return code + "-" + quantity.Version() }

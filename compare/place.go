@@ -61,6 +61,17 @@ func (d *Doc) Name(s Span) (name Span, known bool) {
 	return s, len(d.names(s.Start, s.End)) > 0 || d.unlisted(s)
 }
 
+// Touching reports whether two quantities follow one another in a stretch: a headline runs into a sentence there.
+func (d *Doc) Touching(s Span) bool {
+	i, end := d.overlapping(s)
+	for i++; i < end; i++ {
+		if d.values[i].Start == d.values[i-1].End {
+			return true
+		}
+	}
+	return false
+}
+
 // Phrase is a quantity with the words before it, n characters or a word more, from its clause and behind the last
 // quantity.
 func (d *Doc) Phrase(s Span, n int) Span {
@@ -77,19 +88,35 @@ func (d *Doc) Phrase(s Span, n int) Span {
 	return s
 }
 
-// NewNames are the names of a text that another one has nowhere, one of each.
-func (d *Doc) NewNames(other *Doc) (out []Span) {
-	seen, sought := map[string]bool{}, 0
-	for _, n := range d.names(0, len(d.Form)) {
+// Fresh are the words of the later text that the earlier one has nowhere, and its facts: names and quantities, without
+// the days of publication.
+func (j *Judgement) Fresh() (words, facts []Span) {
+	d, other := j.Later.Doc, j.Earlier.Doc
+	known, sought := map[string]bool{}, 0
+	for i, begin := range d.Text.Words {
+		w := d.word(i)
+		word := d.Form[w.Start:w.End]
+		if utf8.RuneCountInString(word) < 2 || isNumber(word) || known[word] {
+			continue
+		}
 		if sought += len(other.Form); sought > seekWork {
 			break
 		}
-		if name := d.Form[n.Start:n.End]; !seen[name] && !other.Has(name) {
-			seen[name] = true
-			out = append(out, n)
+		if known[word] = other.Has(word); known[word] {
+			continue
+		}
+		if words = append(words, w); begin&1 == 1 {
+			facts = append(facts, w)
 		}
 	}
-	return out
+	for _, i := range j.New.Values {
+		v := &d.values[i].Value
+		if v.Kind != quantity.Date && v.Unit != "" || v.Kind == quantity.Date && !on(v, d.Text.Published) &&
+			!on(v, other.Text.Published) {
+			facts = append(facts, Span{v.Start, v.End})
+		}
+	}
+	return words, facts
 }
 
 // Past are the dates of years before that of publication, or the last one that a text names.

@@ -10,7 +10,7 @@ func TestInventedEnd(t *testing.T) {
 		}
 		return i, i + 1
 	}}
-	if got := o.literal("甲乙丙"); got != "" {
+	if got := o.literal("甲乙丙", ""); got != "" {
 		t.Errorf("%q", got)
 	}
 }

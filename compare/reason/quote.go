@@ -1,186 +1,170 @@
 package reason
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"jianguo/compare"
-	"jianguo/compare/quantity"
 )
 
+// Bounds of a quotation; the first in characters, the others in bytes of marks: a Han character has three.
 const (
-	quoteMost  = 50 // characters of a quotation
-	quoteLeast = 20 // of one that says something
+	quoteMost  = 60
+	quoteLeast = 18  // that are new
+	newMost    = 48  // that count
+	nearby     = 150 // before it and behind it
 	ends       = "。！？；!?"
 	pauses     = "，：,:"
 )
 
+// What is known of a byte of an original.
+const (
+	left  = iota // it is not compared: punctuation, page residue
+	known        // the earlier text has its word, or it is no word
+	fresh        // its word stands nowhere in the earlier text
+	fact         // its quantity or name stands nowhere in the earlier text
+	past         // it belongs to a year before the last one that the item names
+)
+
+// marked counts the bytes of a stretch by what is known of them.
+type marked [past + 1]int
+
+func count(marks []byte) (n marked) {
+	for _, m := range marks {
+		n[m]++
+	}
+	return n
+}
+
+// share is how much of the words is new. A fact counts once more, by weight.
+func (n marked) share(weight int) float64 {
+	return float64(n[fresh]+weight*n[fact]) / float64(1+n[fresh]+n[fact]+n[known])
+}
+
 // A clause of the item, with the mark that ends it.
 type clause struct {
 	start, end  int  // of Text
-	own         bool // the earlier text has it not
-	facts       int  // quantities and names that the earlier text has nowhere
-	past        bool // it has a year before the last one that the item names
 	first, last bool // of its sentence
 }
 
-// quotes is what says most of what is new: a sentence, or where it is long some of its clauses in a row. What ends
-// without a full stop is no sentence, but a caption, a credit or the headline of another article.
+// quotes is what says most of what is new: a sentence, or the last clauses of a long one, of which a third, or two
+// fifths, is new. A sentence in other words has less.
 func (p *pair) quotes() []string {
-	clauses, text := p.clausesOfSentences(), p.later.Text
-	best, most := "", 0.0
-	for i := range clauses {
-		own, facts, past := 0, 0, false
+	marks, text := p.marks(), p.later.Text
+	clauses := p.clausesOfSentences(marks)
+	best, most := []string(nil), 0.0
+	for i, begin := range clauses {
 		for k := i; k < len(clauses) && (k == i || !clauses[k].first && clauses[k].start == clauses[k-1].end); k++ {
-			c := &clauses[k]
-			facts, past = facts+c.facts, past || c.past
-			if c.own {
-				own += c.end - c.start
-			}
-			said := whole(strings.TrimRight(text[clauses[i].start:c.end], ends+pauses+" "))
-			length := utf8.RuneCountInString(said)
-			if length > quoteMost {
+			start, end := begin.start, clauses[k].end
+			said := strings.TrimRight(text[start:end], ends+pauses+" ")
+			if utf8.RuneCountInString(said) > quoteMost {
 				break
 			}
-			if said == "" || p.spent() || 2*own < c.end-clauses[i].start || strings.HasSuffix(text[:c.end], "：") ||
-				strings.Contains(p.earlier.Text, said) {
+			n, least := count(marks[start:end]), 2./5
+			score := -6 * float64(start) / float64(len(text))
+			if begin.first {
+				score, least = score+2, 1./3
+			}
+			said = whole(said)
+			if !clauses[k].last || said == "" || caption(said) || n.share(2) < least ||
+				n[fresh]+2*n[fact] < quoteLeast {
 				continue
 			}
-			score := 2*float64(min(facts, 3)) + float64(min(length, quoteLeast))/4 -
-				6*float64(c.start)/float64(len(text))
-			if clauses[i].first {
-				score += 2
-			}
-			if c.last {
-				score += 2
-			}
-			if past {
+			if n[past] > 0 {
 				score -= 3
 			}
-			if best == "" || score > most {
-				best, most = said, score
+			near := count(marks[max(0, start-nearby):min(len(marks), end+nearby)])
+			score += 6*n.share(1) + 6*near.share(1) + float64(min(n[fresh]+n[fact], newMost)+2*min(n[fact], 18))/6
+			if best == nil || score > most {
+				best, most = []string{said}, score
 			}
 		}
 	}
-	if best == "" {
-		return nil
-	}
-	return []string{best}
+	return best
 }
 
-// clausesOfSentences are the clauses of the item's sentences, in order, without those that are spoken, and without
-// page residue and the sentence that follows it: a headline may run into the first one.
-func (p *pair) clausesOfSentences() (out []clause) {
-	from, begin := 0, 0 // the clause, and in out the sentence
-	own, facts, past := p.marks()
-	compared := p.later.compared()
+// caption reports whether a sentence begins with a sign that points at a picture, or is in brackets at an end.
+func caption(said string) bool {
+	first, _ := utf8.DecodeRuneInString(said)
+	return unicode.IsSymbol(first) || strings.ContainsRune("（(", first) || strings.HasSuffix(said, "）") ||
+		strings.HasSuffix(said, ")")
+}
+
+// clausesOfSentences are the clauses of the item's sentences, in order, without those that are spoken, and without page
+// residue and the sentence that follows it: a headline may run into the first one. A line that ends without a full stop
+// is a caption or a credit.
+func (p *pair) clausesOfSentences(marks []byte) (out []clause) {
+	from, begin, line := 0, 0, 0 // the clause, and in out the sentence and the line
 	quoted, first, residue := false, true, false
 	for i, r := range p.later.Text {
 		if r == '“' || r == '”' {
 			quoted = r == '“'
 		}
-		ended := strings.ContainsRune(ends, r)
-		if r != '\n' && !ended && !strings.ContainsRune(pauses, r) {
+		ended, broken := strings.ContainsRune(ends, r), r == '\n' || r == '\t'
+		if !broken && !ended && !strings.ContainsRune(pauses, r) {
 			continue
 		}
 		c := clause{start: from, end: i + utf8.RuneLen(r), first: first, last: ended}
 		if ended && strings.HasPrefix(p.later.Text[c.end:], "”") {
 			c.end, quoted = c.end+len("”"), false
 		}
-		from, first = c.end, ended || r == '\n'
-		c.own, c.facts, c.past = c.among(&own) > 0, c.among(&facts), c.among(&past) > 0
-		some, all := p.later.residue(compared, c.start, c.end)
-		if residue = (residue || all) && !c.last; !some && !residue {
+		from, first = c.end, ended || broken
+		begins, n := c.start, count(marks[c.start:c.end])
+		letters := strings.ContainsFunc(p.later.Text[c.start:c.end], unicode.IsLetter)
+		residue = residue || letters && n[left] > 0 && n[left] == c.end-c.start
+		for k, r := range p.later.Text[c.start:c.end] { // behind the residue that it begins with
+			if i := begins + k; unicode.IsLetter(r) && marks[i] == left {
+				c.start = i + utf8.RuneLen(r)
+			}
+		}
+		if !residue {
 			out = append(out, c)
 		}
-		if r == '\n' || quoted && ended {
+		residue = residue && !ended
+		if broken && letters {
+			out = out[:line]
+		} else if broken || quoted && ended {
 			out = out[:begin]
 		}
-		if ended {
+		if ended || broken {
 			begin = len(out)
+		}
+		if broken {
+			line = begin
 		}
 	}
 	return out[:begin]
 }
 
-// among counts the spans that share something with a clause, and drops those before it. Both come in order.
-func (c *clause) among(spans *[]compare.Span) (n int) {
-	for len(*spans) > 0 && (*spans)[0].End <= c.start {
-		*spans = (*spans)[1:]
-	}
-	for _, s := range *spans {
-		if s.Start >= c.end {
-			break
+// marks says by byte of the item what is known of it.
+func (p *pair) marks() []byte {
+	d, form := p.j.Later.Doc, p.later.Form
+	out := make([]byte, len(p.later.Text))
+	at := make([]int, len(d.Form)) // by byte of the Doc's form, the one of the original's and one more; 0: none
+	from, k := 0, 0
+	for clause := range strings.SplitSeq(d.Form, "\n") {
+		if i := strings.Index(form[k:], clause); i >= 0 && !p.spent() {
+			k += i
+			for n := range len(clause) {
+				at[from+n] = k + n + 1
+			}
 		}
-		if s.End > c.start {
-			n++
-		}
+		from += len(clause) + 1
 	}
-	return n
-}
-
-// compared says by byte of Text whether it is in Form.
-func (o *Original) compared() []bool {
-	out := make([]bool, len(o.Text))
-	for i := range len(o.Form) {
-		if o.Form[i] != '\n' {
-			if start, _ := o.Origin(i); start >= 0 {
-				out[start] = true
+	words, facts := p.j.Fresh()
+	for m, spans := range [][]compare.Span{known: {{End: len(d.Form)}}, fresh: words, fact: facts, past: d.Past()} {
+		for _, s := range spans {
+			for _, i := range at[s.Start:s.End] {
+				if i == 0 {
+					continue
+				}
+				start, end := p.later.Origin(i - 1)
+				for k := max(0, start); k < end; k++ {
+					out[k] = byte(m)
+				}
 			}
 		}
 	}
 	return out
-}
-
-// residue reports whether a stretch of Text has letters that are not compared, and no others.
-func (o *Original) residue(compared []bool, start, end int) (some, all bool) {
-	letters, left := 0, 0
-	for i, r := range o.Text[start:end] {
-		if unicode.IsLetter(r) {
-			if letters++; !compared[start+i] {
-				left++
-			}
-		}
-	}
-	return left > 0, left > 0 && left == letters
-}
-
-// marks are where in Text the item's own clauses stand, its new quantities and names, and years of the past, each in
-// order.
-func (p *pair) marks() (own, facts, past []compare.Span) {
-	d := p.j.Later.Doc
-	add := func(to *[]compare.Span, s compare.Span) {
-		if p.spent() {
-			return
-		}
-		clause := d.Clause(s.Start)
-		at := strings.Index(p.later.Form, d.Form[clause.Start:clause.End])
-		if at < 0 {
-			return
-		}
-		start, _ := p.later.Origin(at + s.Start - clause.Start)
-		_, end := p.later.Origin(at + s.End - clause.Start - 1)
-		*to = append(*to, compare.Span{Start: start, End: end})
-	}
-	for _, s := range p.j.New.Clauses {
-		add(&own, s)
-	}
-	for _, i := range p.j.New.Values {
-		if v := d.Value(i); v.Unit != "" || v.Kind == quantity.Date {
-			add(&facts, compare.Span{Start: v.Start, End: v.End})
-		}
-	}
-	for _, s := range d.NewNames(p.j.Earlier.Doc) {
-		add(&facts, s)
-	}
-	for _, s := range d.Past() {
-		add(&past, s)
-	}
-	for _, spans := range [][]compare.Span{own, facts, past} {
-		slices.SortFunc(spans, func(a, b compare.Span) int { return cmp.Compare(a.Start, b.Start) })
-	}
-	return own, facts, past
 }

@@ -61,10 +61,9 @@ func Of(j *compare.Judgement, later, earlier func() *Original) *Facts {
 	f.Lacks = j.Lacks.Characters
 	if j.Kind == compare.Suspect || j.Kind == compare.Series {
 		p := pair{j: j, later: later(), earlier: earlier()}
-		if j.Kind == compare.Series || j.Reason == compare.Update {
+		if j.Kind == compare.Series {
 			f.Conflict = p.conflicts()
-		}
-		if j.Kind == compare.Suspect {
+		} else {
 			f.New.Quotes = p.quotes()
 		}
 	}
@@ -89,33 +88,37 @@ func (p *pair) spent() bool {
 	return p.sought > seekWork
 }
 
-// at is where in Text a piece of the normal form stands; ok: it stands there.
-func (o *Original) at(form string) (start, end int, ok bool) {
+// literal is the part of an original that a piece of its normal form comes from, widened to the next of some marks;
+// empty if it is long, or not there as a whole.
+func (o *Original) literal(form, marks string) string {
 	i := strings.Index(o.Form, form)
 	if i < 0 || form == "" {
-		return 0, 0, false
+		return ""
 	}
-	start, _ = o.Origin(i)
-	if _, end = o.Origin(i + len(form) - 1); start < 0 || end <= start {
-		return 0, 0, false
+	start, _ := o.Origin(i)
+	_, end := o.Origin(i + len(form) - 1)
+	if start < 0 || end <= start {
+		return ""
 	}
-	return start, end, true
-}
-
-// literal is the part of an original that a piece of its normal form comes from; empty if it is not there as a whole.
-func (o *Original) literal(form string) string {
-	start, end, ok := o.at(form)
-	if rest := strings.TrimLeft(o.Text[end:], "."); !ok || rest != "" && unicode.IsDigit(rune(rest[0])) {
-		return "" // or it ends inside a number
+	if rest := strings.TrimLeft(o.Text[end:], "."); rest != "" && unicode.IsDigit(rune(rest[0])) {
+		return "" // it ends inside a number
 	}
-	return whole(o.Text[start:end])
+	if marks != "" {
+		start = max(0, strings.LastIndexAny(o.Text[:start], marks))
+		end += strings.IndexAny(o.Text[end:]+"\n", marks)
+	}
+	said := strings.Trim(o.Text[start:end], marks)
+	if utf8.RuneCountInString(said) > clauseMost {
+		return ""
+	}
+	return whole(said)
 }
 
 // whole is a piece of text without space around it; empty if it goes over lines, or opens a quotation or bracket that
 // it does not close, or the reverse.
 func whole(text string) string {
 	text = strings.TrimSpace(text)
-	if strings.ContainsAny(text, "\n\t") || strings.Count(text, `"`)%2 == 1 {
+	if strings.ContainsAny(text, "\n\t") {
 		return ""
 	}
 	for _, marks := range []string{"“”", "‘’", "（）", "()", "《》", "「」", "【】", "[]"} {
@@ -125,11 +128,6 @@ func whole(text string) string {
 		}
 	}
 	return text
-}
-
-// lacks reports whether an original has a piece of text nowhere, as it is written or in its normal form.
-func (o *Original) lacks(text, form string) bool {
-	return !strings.Contains(o.Text, text) && !strings.Contains(o.Form, form)
 }
 
 // Bounds of what both texts are quoted for, in characters.
@@ -164,7 +162,7 @@ func (p *pair) places() (out []place) {
 			y, knownY := e.Name(bs[i])
 			nameX, nameY := l.Form[x.Start:x.End], e.Form[y.Start:y.End]
 			recurs := min(strings.Count(l.Form, nameX), strings.Count(e.Form, nameY))
-			if nameX != "" && nameY != "" && !e.Has(nameX) && !l.Has(nameY) &&
+			if nameX != "" && nameY != "" && !e.Has(nameX) && !l.Has(nameY) && recurs > 1 &&
 				(knownX && knownY || recurs >= recursLeast) {
 				out = append(out, place{x, y, recurs})
 			}
@@ -187,7 +185,7 @@ func (p *pair) conflicts() (out [][2]string) {
 		if c.recurs > 0 && named || strings.Contains(said, p.j.Later.Form[c.later.Start:c.later.End]) {
 			continue
 		}
-		a, b := p.clauses(c)
+		a, b := p.sides(c)
 		if len(out) > 0 && strings.Contains(a, out[0][0]) && strings.Contains(b, out[0][1]) {
 			out, said = nil, "" // the name again, with a quantity
 		}
@@ -197,33 +195,54 @@ func (p *pair) conflicts() (out [][2]string) {
 		out = append(out, [2]string{a, b})
 		said, named = said+a, named || c.recurs > 0
 	}
-	if s := p.j.Agreement.Subject; len(out) == 0 && s[0] != "" {
-		if a, b := p.later.literal(s[0]), p.earlier.literal(s[1]); a != "" && b != "" {
-			out = append(out, [2]string{a, b})
-		}
+	s := p.j.Agreement.Subject
+	if a, b := p.later.literal(s[0], ""), p.earlier.literal(s[1], ""); len(out) == 0 && a != "" && b != "" {
+		return [][2]string{{a, b}}
 	}
 	return out
 }
 
-// clauses are the clauses of a place as they were published, if both are short, or else the pieces that differ.
-func (p *pair) clauses(c place) (later, earlier string) {
+// sides are the clauses of a place as they were published, if both are short and of one frame, or else the pieces that
+// differ.
+func (p *pair) sides(c place) (later, earlier string) {
 	l, e := p.j.Later.Doc, p.j.Earlier.Doc
 	x, y := l.Clause(c.later.Start), e.Clause(c.earlier.Start)
-	if max(characters(l, x), characters(e, y)) > clauseMost {
-		if x, y = c.later, c.earlier; c.recurs == 0 {
-			x, y = l.Phrase(x, figureMost), e.Phrase(y, figureMost)
+	if !l.Touching(x) && !e.Touching(y) {
+		for _, marks := range []string{ends + pauses + "、\n\t", ""} {
+			if later, earlier = p.said(x, y, marks); later != "" && alike(later, earlier) {
+				return later, earlier
+			}
 		}
 	}
-	formX, formY := l.Form[x.Start:x.End], e.Form[y.Start:y.End]
-	later, earlier = p.later.literal(formX), p.earlier.literal(formY)
-	if !says(later) || !says(earlier) || !p.earlier.lacks(later, formX) || !p.later.lacks(earlier, formY) {
+	if x, y = c.later, c.earlier; c.recurs == 0 {
+		x, y = l.Phrase(x, figureMost), e.Phrase(y, figureMost)
+	}
+	if later, earlier = p.said(x, y, ""); c.recurs == 0 && !alike(later, earlier) {
 		return "", ""
 	}
 	return later, earlier
 }
 
-func characters(d *compare.Doc, s compare.Span) int {
-	return utf8.RuneCountInString(d.Form[s.Start:s.End])
+// said is what two pieces of the normal forms come from, widened to the next of some marks; empty if it is long, or no
+// whole piece, or stands in the other text.
+func (p *pair) said(x, y compare.Span, marks string) (later, earlier string) {
+	formX, formY := p.j.Later.Form[x.Start:x.End], p.j.Earlier.Form[y.Start:y.End]
+	later, earlier = p.later.literal(formX, marks), p.earlier.literal(formY, marks)
+	if !says(later) || !says(earlier) || strings.Contains(p.earlier.Text, later) ||
+		strings.Contains(p.earlier.Form, formX) || strings.Contains(p.later.Text, earlier) ||
+		strings.Contains(p.later.Form, formY) {
+		return "", ""
+	}
+	return later, earlier
+}
+
+// alike reports whether two clauses begin or end with the same character, and no digit: whether they are of one frame.
+func alike(later, earlier string) bool {
+	a, _ := utf8.DecodeRuneInString(later)
+	b, _ := utf8.DecodeRuneInString(earlier)
+	c, _ := utf8.DecodeLastRuneInString(later)
+	d, _ := utf8.DecodeLastRuneInString(earlier)
+	return a == b && !unicode.IsDigit(a) || c == d && !unicode.IsDigit(c)
 }
 
 // says reports whether a text has letters, and nothing that ends a sentence.

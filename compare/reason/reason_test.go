@@ -27,6 +27,21 @@ func close(day, price, change string) string {
 		"青禾控股主要从事水利设备的制造和销售，产品销往沿海各省，公司在海岬市设有两座工厂，并在云崖市设有研发中心。"
 }
 
+func trade(company, price string) string {
+	return "本月以来在沿海各地新建了多座工厂的" + company + "股票成交量与前一交易日大致相当。" + company + "报收于" + price +
+		"港元，换手率平稳，分析人士认为短期之内走势仍以震荡为主，投资者应当注意控制仓位和风险。"
+}
+
+func market(fruit, price, tons string) string {
+	return "青禾批发市场今日" + fruit + "到货量平稳，" + fruit + "每斤" + price + "元，较昨日持平。市场工作人员介绍，" + fruit +
+		"主要来自本省沿河各县，全天成交" + tons + "吨，仓库里的存货可以供应到下个月中旬，各商户备货积极。"
+}
+
+func store(rice, flour, oil string) string {
+	return "大米" + rice + "吨，面粉" + flour + "吨，食油" + oil + "吨，海岬市粮食局今日公布储备库轮换结果，" +
+		"入库品种全部通过质量检验，各区县粮站将按计划向居民供应，价格保持稳定，市民不必集中购买。"
+}
+
 // TestSentence: the relation and the one decisive thing, cut from the article itself.
 func TestSentence(t *testing.T) {
 	seg, err := segment.New(segment.Config{Data: data.FS})
@@ -57,6 +72,20 @@ func TestSentence(t *testing.T) {
 			"系列稿：海星股份7月27日晚间公告｜先到稿 天源环保7月24日晚间公告"},
 		{"the clause says which way", close("7月26日", "2.97", "跌0.34%"), close("7月24日", "2.98", "涨1.36%"),
 			"系列稿：青禾控股7月26日收盘跌0.34%｜先到稿 青禾控股7月24日收盘涨1.36%"},
+		{"the name again, with a quantity", trade("海星股份", "5.99"), trade("天源环保", "6.12"),
+			"系列稿：海星股份报收于5.99港元｜先到稿 天源环保报收于6.12港元"},
+		{"a word that recurs is a subject", market("苹果", "3.2", "120"), market("雪梨", "2.8", "95"),
+			"系列稿：青禾批发市场今日苹果到货量平稳、苹果每斤3.2元｜先到稿 青禾批发市场今日雪梨到货量平稳、雪梨每斤2.8元"},
+		{"two places are enough", store("12", "5", "3"), store("14", "7", "4"),
+			"系列稿：大米12吨、面粉5吨｜先到稿 大米14吨、面粉7吨"},
+		{"what two headlines of one form have", "新版 left 函数说明\n" + report + "另见附录所列各项。", "新版 right 函数说明\n" + report,
+			"系列稿：left｜先到稿 right"},
+		{"what follows the dateline, and no caption",
+			"新华社海岬8月6日电 " + lead + report + "▲水务局新建的自动排涝闸门。堤顶新铺的步道夜景（陈一舟摄）。", report,
+			"含先到稿；新增：工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
+		{"no sentence in other words", report + "护坡草已经返青了，沿线各个乡镇的排涝泵站也同时投入运行，工程去年秋天开工建设。" +
+			"汛期值守人员已经到岗到位，行人可以从步道走到湿地公园里去，堤防工程全部完工并投入运行。" + lead, report,
+			"含先到稿；新增：工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
 		{"a later day", report + "8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移。", report,
 			"后续稿；新增：8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移"},
 	} {
@@ -64,6 +93,10 @@ func TestSentence(t *testing.T) {
 		for it, day := range map[*ingest.Item]int{later: 6, earlier: 4} {
 			at := time.Date(2023, 8, day, 12, 0, 0, 0, time.UTC)
 			it.Published = &at
+		}
+		if title, body, ok := strings.Cut(c.later, "\n"); ok {
+			later.Title, later.Body = title, body
+			earlier.Title, earlier.Body, _ = strings.Cut(c.earlier, "\n")
 		}
 		x := ingest.Explain(seg, policy, reason.Chinese, later, earlier, 0)
 		if x.Why != c.zh {

@@ -113,9 +113,9 @@ func Sentence(f *Facts, language string) string {
 		return relation + w.pairs(f)
 	}
 	if added := w.added(f); added != "" {
-		return relation + w.pairs(f) + w.between + added
+		return relation + w.between + added
 	}
-	return relation + w.pairs(f)
+	return relation
 }
 
 // copied says how much of a copy stands in the earlier text.
