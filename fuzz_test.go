@@ -38,7 +38,6 @@ var decoders = map[string]string{
 	"segment.parseGap":                   "segment.FuzzParsePattern",
 	"segment.parsePattern":               "segment.FuzzParsePattern",
 	"segment/cut.parse":                  "segment/cut.FuzzParse",
-	"compare/quantity.parseUnits":        "", // an embedded table, which a test lints
 	"compare.DecodeSketch":               "compare.FuzzDecodeSketch",
 	"compare.DecodeOutline":              "compare.FuzzDecodeSketch",
 	"index/bands/buckets.LoadPage":       "index/bands/buckets.FuzzLoadPage",

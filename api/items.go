@@ -111,9 +111,6 @@ func (s *Server) getItem(c echo.Context) any {
 	}{it, s.explain(c, it, c.QueryParam("why"))}
 }
 
-// explainedTerms is how many terms an explanation lists.
-const explainedTerms = 30
-
 // explain judges an item against another, that of its verdict where none is
 // named. The later of the two is the query.
 func (s *Server) explain(c echo.Context, it *index.Item, other string) *ingest.Explanation {
@@ -128,7 +125,7 @@ func (s *Server) explain(c echo.Context, it *index.Item, other string) *ingest.E
 	if later.Before(earlier) {
 		later, earlier = earlier, later
 	}
-	return s.cfg.Ingest.Explain(later, earlier, explainedTerms)
+	return s.cfg.Ingest.Explain(later, earlier)
 }
 
 // findItem looks up an item.

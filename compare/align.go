@@ -16,6 +16,7 @@ type Alignment struct {
 	Resemblance float32
 	// Partial reports that gaps were not searched to the end, so that something equal may count as different.
 	Partial bool
+	limits  *Limits
 }
 
 // Side is one of the two texts.
@@ -43,8 +44,8 @@ const (
 )
 
 // related reports whether aligning two texts may show that they are.
-func (x *Alignment) related(l *Limits) bool {
-	return max(x.Later.Contained, x.Earlier.Contained) >= float32(l.Look)
+func (x *Alignment) related() bool {
+	return max(x.Later.Contained, x.Earlier.Contained) >= float32(x.limits.Look)
 }
 
 // Align aligns two texts.
@@ -52,35 +53,36 @@ func Align(later, earlier *Doc) *Alignment { return align(later, earlier, &Limit
 
 // align leaves out Matches where the texts are not related.
 func align(later, earlier *Doc, limits *Limits) *Alignment {
-	x := &Alignment{Later: Side{Doc: later}, Earlier: Side{Doc: earlier}}
-	if len(later.tokens) == 0 || len(earlier.tokens) == 0 {
+	x := &Alignment{Later: Side{Doc: later}, Earlier: Side{Doc: earlier}, limits: limits}
+	if len(later.tokens) == 0 || later.k != earlier.k { // a text of under four tokens has nothing in common with others
 		return x
 	}
 	t := tables.Get().(*table)
 	defer tables.Put(t)
-	shingles, others := later.shingles, earlier.shingles
-	if later.k != earlier.k { // a text of under four tokens
-		k := min(later.k, earlier.k)
-		shingles, others = appendShingles(nil, later.tokens, k), appendShingles(nil, earlier.tokens, k)
-	}
-	t.fill(others)
-	x.measure(t, shingles, min(later.k, earlier.k))
-	if !x.related(limits) {
+	t.fill(earlier.shingles)
+	x.measure(t)
+	if !x.related() {
 		return x
 	}
-	runs := findRuns(t, later, earlier, shingles, int32(min(later.k, earlier.k)))
+	runs := findRuns(t, later, earlier)
 	g := gaps{a: later.tokens, b: earlier.tokens, budget: gapWork}
+	if limits.Off == "gaps" {
+		g.budget = 0
+	}
 	g.fill(inOrder(runs, len(earlier.tokens)))
 	x.Partial = g.budget < 0
-	x.Matches = append(g.out, moved(runs, g.out, len(later.tokens), len(earlier.tokens))...)
-	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
+	x.Matches = g.out
+	if limits.Off != "moved" {
+		x.Matches = append(g.out, moved(runs, g.out, len(later.tokens), len(earlier.tokens))...)
+		slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
+	}
 	x.Later.run, x.Earlier.run = make([]int32, len(later.tokens)), make([]int32, len(earlier.tokens))
 	for _, m := range x.Matches {
 		x.Later.mark(m.Later, m.N)
 		x.Earlier.mark(m.Earlier, m.N)
 	}
 	for _, r := range runs { // what a text says again is in no match
-		if r.n >= againLeast {
+		if r.n >= againLeast && limits.Off != "again" {
 			x.Later.mark(int(r.q), int(r.n))
 		}
 	}
@@ -93,9 +95,9 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 var tables = sync.Pool{New: func() any { return new(table) }}
 
 // measure fills in the resemblance and the shares of the shingles.
-func (x *Alignment) measure(t *table, shingles []uint64, k int) {
+func (x *Alignment) measure(t *table) {
 	inLater, inEarlier, both := 0, 0, 0
-	for _, h := range shingles {
+	for _, h := range x.Later.shingles {
 		slot := t.slot(h)
 		if t.first[slot] == 0 {
 			continue
@@ -112,15 +114,9 @@ func (x *Alignment) measure(t *table, shingles []uint64, k int) {
 	for i, first := range t.first {
 		t.first[i] = max(first, -first)
 	}
-	of := func(d *Doc) int {
-		if d.k == k {
-			return d.distinct
-		}
-		return len(d.tokens) - k + 1
-	}
-	x.Resemblance = float32(both) / float32(max(1, of(x.Later.Doc)+of(x.Earlier.Doc)-both))
-	x.Later.Contained = float32(inLater) / float32(max(1, len(shingles)))
-	x.Earlier.Contained = float32(inEarlier) / float32(max(1, len(t.next)))
+	x.Resemblance = float32(both) / float32(x.Later.distinct+x.Earlier.distinct-both)
+	x.Later.Contained = float32(inLater) / float32(len(x.Later.shingles))
+	x.Earlier.Contained = float32(inEarlier) / float32(len(t.next))
 }
 
 // Run is the length of the longest run in common that a token is in, 0 for none.
@@ -166,10 +162,10 @@ type run struct{ q, c, n int32 }
 
 // findRuns finds runs greedily from the left: at each token the longest run that begins there; among runs of equal
 // length the one that continues the last run, or the first one behind it.
-func findRuns(t *table, later, earlier *Doc, shingles []uint64, k int32) (runs []run) {
+func findRuns(t *table, later, earlier *Doc) (runs []run) {
 	a, b := later.tokens, earlier.tokens
 	expect, skip := int32(0), 0
-	for i, h := range shingles {
+	for i, h := range later.shingles {
 		if i < skip {
 			continue
 		}
@@ -184,7 +180,7 @@ func findRuns(t *table, later, earlier *Doc, shingles []uint64, k int32) (runs [
 				best.c, best.n = p, n
 			}
 		}
-		if best.n >= k {
+		if best.n >= int32(later.k) {
 			runs = append(runs, best)
 			skip, expect = i+int(best.n), best.c+best.n
 		}

@@ -21,7 +21,11 @@ func TestSeekWork(t *testing.T) {
 		for b.Len() < 200<<10 {
 			b.WriteString(han(same, 8) + han(own, 2))
 		}
-		return &Text{Title: b.String(), Body: b.String()}
+		words := make([]int32, b.Len()/3)
+		for i := range words {
+			words[i] = int32(2 * 3 * i) // none is in the dictionary
+		}
+		return &Text{Title: b.String(), Body: b.String(), Words: words}
 	}
 	x := Align(NewDoc(text(1)), NewDoc(text(2)))
 	if g := x.Agreement(); len(g.Conflicts) < 10 || len(g.Conflicts) > seekWork/(400<<10) {

@@ -11,25 +11,21 @@ import (
 	"jianguo/data"
 )
 
-// Conflict is what two texts of one form have at one place: another value, or another name.
+// Conflict is what two texts of one form have at one place: another quantity, or another subject.
 type Conflict struct {
 	Later, Earlier Span // of the two Forms
 	Name           bool // else a quantity
-	// Subject reports that both words may be subjects: names of the dictionary, or not in it at all. Others may be
-	// synonyms.
-	Subject  bool
-	Values   [2]int
-	Places   int  // how many places have these two
-	Headline bool // both headlines say theirs
+	Values         [2]int
+	Places         int  // how many places have these two
+	Headline       bool // both headlines say theirs
 }
 
 // Agreement counts what two texts have at places in common.
 type Agreement struct {
 	Conflicts []Conflict // one of each; neither text says anywhere what the other one says here
 	// Subject is what two headlines of one form have at one place; empty: nothing.
-	Subject  [2]string
-	Disputed int // quantities in conflict that the other text has elsewhere
-	Equal    int // quantities that are equal, or may be
+	Subject [2]string
+	Equal   int // quantities that are equal, or may be
 
 	sought int // bytes of texts that were searched for names
 }
@@ -51,21 +47,26 @@ const slotMost = 12
 // Agreement compares what stands at the places of the gaps, and counts the equal quantities of the matches.
 func (x *Alignment) Agreement() Agreement {
 	var g Agreement
-	l, e := &x.Later, &x.Earlier
-	for _, said := range l.said {
+	for _, said := range x.Later.said {
 		if said {
 			g.Equal++
 		}
 	}
-	x.eachGap(func(a0, a1, b0, b1 int) {
-		if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > slotMost || (a0 == 0) != (b0 == 0) {
-			return
-		}
-		if !x.valuesAt(&g, l.span(a0, a1), e.span(b0, b1)) {
-			x.namesAt(&g, a0, a1, b0, b1)
+	x.Gaps(func(later, earlier Span) {
+		if !x.valuesAt(&g, later, earlier) && x.limits.Off != "names" {
+			x.namesAt(&g, later, earlier)
 		}
 	})
 	return g
+}
+
+// Gaps calls f with what both texts have of their own at one place, in the order of the later text.
+func (x *Alignment) Gaps(f func(later, earlier Span)) {
+	x.eachGap(func(a0, a1, b0, b1 int) {
+		if a0 < a1 && b0 < b1 && max(a1-a0, b1-b0) <= slotMost {
+			f(x.Later.span(a0, a1), x.Earlier.span(b0, b1))
+		}
+	})
 }
 
 func (d *Doc) span(from, to int) Span {
@@ -83,22 +84,16 @@ func (d *Doc) overlapping(s Span) (from, to int) {
 // valuesAt adds the quantities of one place that are in conflict, and reports whether either text has any there.
 func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 	l, e := &x.Later, &x.Earlier
-	i, iEnd := l.overlapping(a)
+	first, last := l.overlapping(a)
 	from, to := e.overlapping(b)
-	found := i < iEnd || from < to
-	for ; i < iEnd; i++ {
-		v := &l.values[i]
+	found := first < last || from < to
+	for i := first; i < last; i++ {
 		for k := from; k < to; k++ {
-			o := &e.values[k]
-			if v.MayBe(&o.Value) {
-				break
-			}
-			if !v.Comparable(&o.Value) {
+			v, o := &l.values[i], &e.values[k]
+			if v.MayBe(&o.Value) || !v.Comparable(&o.Value) {
 				continue
 			}
-			if l.said[i] || e.said[k] {
-				g.Disputed++
-			} else {
+			if !l.said[i] && !e.said[k] && x.limits.Off != "quantities" {
 				g.add(x, Conflict{Later: Span{v.Start, v.End}, Earlier: Span{o.Start, o.End}, Values: [2]int{i, k}})
 			}
 			from = k + 1
@@ -109,33 +104,27 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 }
 
 // namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or
-// else the words that neither text has anywhere but here.
-func (x *Alignment) namesAt(g *Agreement, a0, a1, b0, b1 int) {
-	if a0, b0 = x.Later.lastClause(a0, a1), x.Earlier.lastClause(b0, b1); a0 == a1 || b0 == b1 {
-		return
-	}
-	a, b := x.Later.span(a0, a1), x.Earlier.span(b0, b1)
-	nameA, okA := g.foreign(x.Later.Doc, a, x.Earlier.Doc)
-	nameB, okB := g.foreign(x.Earlier.Doc, b, x.Later.Doc)
-	if okA && okB {
-		g.add(x, Conflict{Later: nameA, Earlier: nameB, Name: true, Subject: true})
-		return
-	}
-	a, b = x.Later.words(a), x.Earlier.words(b)
-	textA, textB := x.Later.Form[a.Start:a.End], x.Earlier.Form[b.Start:b.End]
-	if !strings.ContainsAny(textA+textB, "\n") && !g.has(x.Earlier.Doc, textA) && !g.has(x.Later.Doc, textB) {
-		g.add(x, Conflict{Later: a, Earlier: b, Name: true, Subject: x.Later.unlisted(a) && x.Earlier.unlisted(b)})
-	}
-}
-
-// lastClause is where the last clause that begins behind some token begins; the first token, where none does.
-func (d *Doc) lastClause(from, to int) int {
-	for i := to - 1; i > from; i-- {
-		if d.begins(i) {
-			return i
+// else the words that neither text has anywhere but here, if the dictionary has neither: others may be synonyms.
+func (x *Alignment) namesAt(g *Agreement, a, b Span) {
+	l, e := x.Later.Doc, x.Earlier.Doc
+	a, b = l.lastClause(a), e.lastClause(b)
+	nameA, okA := g.foreign(l, a, e)
+	nameB, okB := g.foreign(e, b, l)
+	if !okA || !okB {
+		nameA, nameB = l.words(a), e.words(b)
+		textA, textB := l.Form[nameA.Start:nameA.End], e.Form[nameB.Start:nameB.End]
+		if !l.unlisted(nameA) || !e.unlisted(nameB) || strings.Contains(textA+textB, "\n") ||
+			g.has(e, textA) || g.has(l, textB) {
+			return
 		}
 	}
-	return from
+	g.add(x, Conflict{Later: nameA, Earlier: nameB, Name: true})
+}
+
+// lastClause is the part of a stretch behind the last end of a clause in it.
+func (d *Doc) lastClause(s Span) Span {
+	s.Start += strings.LastIndexByte(d.Form[s.Start:s.End], '\n') + 1
+	return s
 }
 
 // unlisted reports whether two words in a row have one character each: of what the dictionary does not have, such as

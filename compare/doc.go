@@ -75,8 +75,7 @@ type Doc struct {
 	k        int      // their length
 	values   []value  // quantities of the tokens
 	headline string
-	title    []token          // of the headline
-	titled   []quantity.Value // quantities of the headline
+	title    []token // of the headline
 }
 
 // value is a quantity and its first token.
@@ -113,7 +112,6 @@ func NewDoc(text *Text) *Doc {
 	d.findValues()
 	d.headline = strings.ToValidUTF8(text.Title[:min(len(text.Title), headlineMost)], "")
 	d.title = appendTokens(nil, d.headline)
-	d.titled = quantity.Find(text.Title, nil, valueMost)
 	return d
 }
 
@@ -212,7 +210,7 @@ func (d *Doc) WordAt(offset int) bool {
 // Size is about how many bytes a Doc takes, its text included.
 func (d *Doc) Size() int64 {
 	return int64(len(d.Form)+len(d.Text.Title)) + 4*int64(len(d.Text.Words)+len(d.clauses)) +
-		12*int64(len(d.tokens)+len(d.title)) + 8*int64(len(d.shingles)) + 64*int64(len(d.values)+len(d.titled))
+		12*int64(len(d.tokens)+len(d.title)) + 8*int64(len(d.shingles)) + 64*int64(len(d.values))
 }
 
 // Tokens are the spans of the Han characters, Latin words and numbers that are compared.

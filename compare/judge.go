@@ -5,7 +5,10 @@ import (
 	"math"
 	"strings"
 
+	"github.com/zeebo/xxh3"
+
 	"jianguo/compare/quantity"
+	"jianguo/data"
 )
 
 // Limits are the numbers of the judge. All are part of the policy.
@@ -39,7 +42,13 @@ type Limits struct {
 	// Look is the share of one text's shingles in the other below which texts are not aligned. Of 580 labelled copies
 	// none had less than .36.
 	Look float64 `json:"look"`
+	// Off is one of Rules that does not apply, to see what it is for; empty: all apply.
+	Off string `json:"off,omitempty"`
 }
+
+// Rules are those without a number.
+var Rules = []string{"headlines", "places", "days", "titles", "flashes", "denials", "quantities", "names", "rewording",
+	"passages", "words", "again", "moved", "gaps"}
 
 // DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text
 // make news.
@@ -115,6 +124,7 @@ type Judgement struct {
 	Kind   Kind
 	Reason string
 	Trace  []Step
+	last   int // step with a yes
 	// What the steps stand on; zero where the texts were not aligned.
 	*Alignment
 	New       News // of the later text
@@ -127,7 +137,6 @@ type Step struct {
 	Question string `json:"question"`
 	Found    string `json:"found"`
 	Decided  bool   `json:"decided"`
-	yes      bool
 }
 
 // Judge says what a later text adds to an earlier one. Nothing else decides about a pair of texts.
@@ -139,7 +148,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	case j.finds(later.Form == earlier.Form && later.Form != "", "the same normal form?", "%d and %d bytes",
 		len(later.Form), len(earlier.Form)):
 		return j.as(Duplicate, Exact)
-	case j.finds(!x.related(l), "too little in common to align?", "%.0f and %.0f%% of the shingles (%.0f)",
+	case j.finds(!x.related(), "too little in common to align?", "%.0f and %.0f%% of the shingles (%.0f)",
 		100*x.Later.Contained, 100*x.Earlier.Contained, 100*l.Look):
 		return j.as(Unrelated, LittleText)
 	case j.finds(a < l.Later && b < l.Earlier, "too little in common?",
@@ -147,7 +156,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		100*a, 100*l.Later, 100*b, 100*l.Earlier):
 		return j.as(Unrelated, LittleText)
 	}
-	j.New, j.Lacks, j.Agreement = x.Later.news(earlier), x.Earlier.news(later), x.Agreement()
+	j.New, j.Lacks, j.Agreement = x.Later.news(earlier, l), x.Earlier.news(later, l), x.Agreement()
 	reason, found := x.otherSubject(&j.Agreement, l)
 	if j.finds(reason != "", "another subject?", "%s", found) {
 		return j.as(Series, reason)
@@ -163,7 +172,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	}
 	denial, exchanged := x.denial(), x.exchanged()
 	switch {
-	case j.finds(denial != "", "a sentence denied?", "%s", denial):
+	case j.finds(denial != "" && l.Off != "denials", "a sentence denied?", "%s", denial):
 		return j.as(Suspect, Denial)
 	case j.finds(exchanged >= l.Exchanged, "words of a sentence exchanged?", "%d (%d)", exchanged, l.Exchanged):
 		return j.as(Suspect, Moved)
@@ -174,19 +183,17 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 
 // finds adds a step to the trace. What was asked for is in parentheses.
 func (j *Judgement) finds(found bool, question, format string, args ...any) bool {
-	j.Trace = append(j.Trace, Step{Question: question, Found: fmt.Sprintf(format, args...), yes: found})
+	if found {
+		j.last = len(j.Trace)
+	}
+	j.Trace = append(j.Trace, Step{Question: question, Found: fmt.Sprintf(format, args...)})
 	return found
 }
 
 // as is the judgement that the last step with a yes has decided.
 func (j Judgement) as(kind Kind, reason string) Judgement {
 	j.Kind, j.Reason = kind, reason
-	for i := len(j.Trace) - 1; i >= 0; i-- {
-		if j.Trace[i].yes {
-			j.Trace[i].Decided = true
-			break
-		}
-	}
+	j.Trace[j.last].Decided = true
 	return j
 }
 
@@ -253,19 +260,9 @@ func (j *Judgement) movedOn() bool {
 // follows reports whether a quantity may have come of another one: a date comes later.
 func (v *value) follows(o *quantity.Value) bool { return v.Kind != quantity.Date || v.Low > o.Low }
 
-// inConflict counts the quantities and the names in conflict.
-func (g *Agreement) inConflict() (n int) {
-	for i := range g.Conflicts {
-		if !g.Conflicts[i].Name || g.Conflicts[i].Subject {
-			n++
-		}
-	}
-	return n
-}
-
 // otherSubject says why two texts are about two subjects; empty: they are not.
 func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string) {
-	n, share := g.inConflict(), 0.
+	n, share := len(g.Conflicts), 0.
 	if n > 0 {
 		share = float64(n) / float64(n+g.Equal)
 	}
@@ -276,17 +273,15 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 	for _, c := range g.Conflicts {
 		says := x.Later.Form[c.Later.Start:c.Later.End] + " / " + x.Earlier.Form[c.Earlier.Start:c.Earlier.End]
 		switch {
-		case c.Headline && (c.Subject || !c.Name):
+		case c.Headline && l.Off != "headlines":
 			return OtherFacts, "both headlines: " + says
-		case c.Subject && c.Places > 1:
+		case c.Name && c.Places > 1 && l.Off != "places":
 			return OtherFacts, fmt.Sprintf("at %d places: %s", c.Places, says)
-		case c.Subject && short:
-			return OtherFacts, "short texts: " + says
-		case !c.Name && apart != 0 && x.ownDays(&c):
+		case !c.Name && apart != 0 && x.ownDays(&c) && l.Off != "days":
 			return OtherDay, "each text has the day of its publication: " + says
 		}
 	}
-	if a, b, ok := x.titles(); ok {
+	if a, b, ok := x.titles(); ok && l.Off != "titles" {
 		g.Subject = [2]string{a, b}
 		return OtherFacts, "two headlines of one form: " + a + " / " + b
 	}
@@ -299,7 +294,7 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 				strings.Join(b, "、")
 		}
 	}
-	if short && apart >= l.Recurs {
+	if short && apart >= l.Recurs && l.Off != "flashes" {
 		return OtherDay, fmt.Sprintf("flashes of two days, %d apart", apart)
 	}
 	return "", found
@@ -316,7 +311,17 @@ func (x *Alignment) apart() int {
 
 // code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
 // sentence.
-const code = "3"
+const code = "4"
 
 // Version names the code and the tables that judge, for the policy.
-func Version() string { return code + "-" + quantity.Version() }
+var Version = func() string {
+	h := xxh3.New()
+	for _, name := range []string{"denials.txt", "numerals.tsv", "units.tsv"} {
+		file, err := data.FS.ReadFile("tables/" + name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		_, _ = h.Write(file)
+	}
+	return fmt.Sprintf("%s-%08x", code, uint32(h.Sum64()))
+}()

@@ -1,6 +1,10 @@
 package compare
 
-import "jianguo/compare/quantity"
+import (
+	"sort"
+
+	"jianguo/compare/quantity"
+)
 
 // News is what one text has that the other one lacks.
 type News struct {
@@ -18,21 +22,22 @@ const (
 
 // news is what a side has that the other lacks. A passage of its own lies between two runs in common, with less than
 // a third in common; of it those clauses count that the other text has not got in other words either.
-func (s *Side) news(other *Doc) News {
+func (s *Side) news(other *Doc, l *Limits) News {
 	var n News
 	var known []bool // by token, whether the other text has the pair that begins there
-	for i := 0; i < len(s.run); {
-		length, common := 0, 0
-		for ; i+length < len(s.run) && s.run[i+length] < ending; length++ {
-			common += int(min(s.run[i+length], 1))
+	for i, end := 0, 0; i < len(s.run); i = end + 1 {
+		common := 0
+		for end = i; end < len(s.run) && s.run[end] < ending; end++ {
+			common += int(min(s.run[end], 1))
 		}
-		if length >= passage && 3*common < length {
-			if known == nil {
+		if (end-i >= passage || l.Off == "passages") && 3*common < end-i {
+			if known == nil && l.Off == "rewording" {
+				known = make([]bool, len(s.run))
+			} else if known == nil {
 				known = other.knows(s.Doc)
 			}
-			s.ownClauses(&n, known, i, i+length)
+			s.ownClauses(&n, known, i, end, l)
 		}
-		i += length + 1
 	}
 	if n.Characters > 0 {
 		n.Share = float32(n.Characters) / float32(s.characters(0, len(s.tokens)))
@@ -41,8 +46,9 @@ func (s *Side) news(other *Doc) News {
 	return n
 }
 
-// ownClauses adds the clauses of a passage more than a third of whose pairs the other text has nowhere.
-func (d *Doc) ownClauses(n *News, known []bool, from, to int) {
+// ownClauses adds the clauses of a passage more than a third of whose pairs the other text has nowhere, and that are
+// more than a word, or a name.
+func (d *Doc) ownClauses(n *News, known []bool, from, to int, l *Limits) {
 	for from < to {
 		end := from + 1
 		for end < to && !d.begins(end) {
@@ -54,12 +60,19 @@ func (d *Doc) ownClauses(n *News, known []bool, from, to int) {
 				unknown++
 			}
 		}
-		if 3*unknown > end-from {
+		if s := d.span(from, end); 3*unknown > end-from && (l.Off == "words" || !d.plainWord(s)) {
 			n.Characters += d.characters(from, end)
-			n.Clauses = append(n.Clauses, d.span(from, end))
+			n.Clauses = append(n.Clauses, s)
 		}
 		from = end
 	}
+}
+
+// plainWord reports whether a stretch is one word of the dictionary and no name: 同时, 据悉.
+func (d *Doc) plainWord(s Span) bool {
+	words := d.Text.Words
+	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) > s.Start }) - 1
+	return i >= 0 && words[i]&1 == 0 && d.word(i).End >= s.End
 }
 
 // newValues are the quantities that the other text has nowhere, one of each.
@@ -89,15 +102,10 @@ func (d *Doc) saysOf(other *Doc) []bool {
 	return said
 }
 
-// says reports whether a text has a quantity, in its body or its headline, or one that may be the same.
+// says reports whether a text has a quantity, or one that may be the same.
 func (d *Doc) says(v *quantity.Value) bool {
 	for i := range d.values {
 		if v.MayBe(&d.values[i].Value) && !v.Finer(&d.values[i].Value) {
-			return true
-		}
-	}
-	for i := range d.titled {
-		if v.MayBe(&d.titled[i]) && !v.Finer(&d.titled[i]) {
 			return true
 		}
 	}

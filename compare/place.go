@@ -8,15 +8,6 @@ import (
 	"jianguo/compare/quantity"
 )
 
-// Gaps calls f with what both texts have of their own at one place, in the order of the later text.
-func (x *Alignment) Gaps(f func(later, earlier Span)) {
-	x.eachGap(func(a0, a1, b0, b1 int) {
-		if a0 < a1 && b0 < b1 && max(a1-a0, b1-b0) <= slotMost && (a0 == 0) == (b0 == 0) {
-			f(x.Later.span(a0, a1), x.Earlier.span(b0, b1))
-		}
-	})
-}
-
 // Pieces are the parts of a stretch, by clause.
 func (d *Doc) Pieces(s Span) (out []Span) {
 	for start := s.Start; start < s.End; {

@@ -17,9 +17,6 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 	seen := map[string]bool{}
 	for i := range d.Text.Words {
 		w := d.word(i)
-		if w.Start >= opening && (d.Text.Title == "" || d.Text.Headed()) {
-			break
-		}
 		word := d.Form[w.Start:w.End]
 		if w.Start >= opening && !strings.Contains(d.headline, word) || utf8.RuneCountInString(word) < 2 ||
 			isNumber(word) || seen[word] {
@@ -35,8 +32,8 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 
 func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
 
-// titles returns the Latin words or numbers that two headlines of one form have at one place, and the other text
-// nowhere.
+// titles returns the Latin words or numbers that two headlines of one form have at one place, and that each text says
+// more often than the other.
 func (x *Alignment) titles() (later, earlier string, ok bool) {
 	l, e := x.Later.Doc, x.Earlier.Doc
 	g := gaps{a: l.title, b: e.title, budget: gapWork}
@@ -60,10 +57,12 @@ func (x *Alignment) titles() (later, earlier string, ok bool) {
 	return later, earlier, ok
 }
 
-// foreignSign is the first Latin word or number among tokens of the headline that another text has nowhere.
+// foreignSign is the first Latin word or number among tokens of the headline that another text has nowhere, or says
+// less often: pages of one form name each other.
 func (d *Doc) foreignSign(tokens []token, other *Doc) (string, bool) {
 	for _, t := range tokens {
-		if sign := d.headline[t.start:t.end]; (t.latin() || t.number()) && !other.Has(sign) {
+		if sign := d.headline[t.start:t.end]; (t.latin() || t.number()) && (!other.Has(sign) ||
+			strings.Count(d.Form, sign) > strings.Count(other.Form, sign)) {
 			return sign, true
 		}
 	}

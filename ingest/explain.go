@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"jianguo/compare"
@@ -31,16 +30,8 @@ type Explanation struct {
 
 	Proposals []Meeting `json:"proposals"`
 
-	Distance int          `json:"distance"`       // bits, 0…64
-	S        float32      `json:"margin"`         // from the query's margins, 0…64
-	SReverse float32      `json:"margin_reverse"` // as if the earlier text were the query
-	Flipped  []FlippedBit `json:"flipped"`        // the heaviest first
-
-	// Terms are the heaviest features of either side, at most the number asked
-	// for; the shares are of all.
-	Terms        []SharedTerm `json:"terms"`
-	QueryShare   float32      `json:"query_weight_shared"`   // share that the earlier text has
-	EarlierShare float32      `json:"earlier_weight_shared"` // and the other way
+	Distance int     `json:"distance"` // bits, 0…64
+	S        float32 `json:"margin"`   // from the query's margins, 0…64
 
 	Resemblance float32          `json:"resemblance"` // on the texts, 0…1
 	Estimate    compare.Estimate `json:"estimate"`    // on the sketches
@@ -65,37 +56,18 @@ type Meeting struct {
 	Detail string     `json:"detail"`
 }
 
-// FlippedBit is a bit in which the fingerprints differ, and the margin it has
-// on each side.
-type FlippedBit struct {
-	Bit     int     `json:"bit"`
-	Query   float32 `json:"query"`
-	Earlier float32 `json:"earlier"`
-}
-
-// SharedTerm is a feature and its weight on each side, 0 where it is missing.
-type SharedTerm struct {
-	Text    string  `json:"text"`
-	Query   float32 `json:"query"`
-	Earlier float32 `json:"earlier"`
-}
-
-// Explain judges a later item against an earlier one as the policy would; terms bounds Explanation.Terms.
-func Explain(seg *segment.Segmenter, policy index.Policy, language string, later, earlier *Item,
-	terms int) *Explanation {
+// Explain judges a later item against an earlier one as the policy would.
+func Explain(seg *segment.Segmenter, policy index.Policy, language string, later, earlier *Item) *Explanation {
 	q, c := Prepare(seg, later), Prepare(seg, earlier)
 	x := &Explanation{
 		Query: side(q), Earlier: side(c), Distance: simhash.Distance(q.Print.Fingerprint, c.Print.Fingerprint),
-		S: q.Print.S(c.Print.Fingerprint), SReverse: c.Print.S(q.Print.Fingerprint),
-		Estimate: q.Sketch.Estimate(&c.Sketch),
-		Recipe:   seg.Recipe(), Policy: policy.Hash(),
+		S: q.Print.S(c.Print.Fingerprint), Estimate: q.Sketch.Estimate(&c.Sketch), Recipe: seg.Recipe(),
+		Policy: policy.Hash(),
 	}
 	j := compare.Judge(compare.NewDoc(&q.Text), compare.NewDoc(&c.Text), &policy.Limits)
 	x.Kind, x.Trace, x.Resemblance = j.Kind.String(), j.Trace, j.Resemblance
 	x.Facts = reason.Of(&j, func() *reason.Original { return Original(seg, later.Title, later.Body) },
 		func() *reason.Original { return Original(seg, earlier.Title, earlier.Body) })
-	x.flip(&q.Print, &c.Print)
-	x.share(termsOf(seg, later), termsOf(seg, earlier), terms)
 	x.meet(q, c, &policy)
 	x.decide(&j, q, c, &policy)
 	e := index.Event{ID: q.ID, Verdict: x.Verdict, Cause: index.CauseIngest, Rule: x.Rule, Of: cmp.Or(c.ID, c.Title),
@@ -105,13 +77,6 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 	}
 	x.Why = index.Why(&e, language)
 	return x
-}
-
-// termsOf are the terms of an item.
-func termsOf(seg *segment.Segmenter, it *Item) []segment.Term {
-	var text segment.Text
-	seg.Analyze(&text, it.Title, it.Body)
-	return text.Terms
 }
 
 // Reason is the reason of the facts; empty: none.
@@ -125,48 +90,6 @@ func (x *Explanation) Reason() string {
 func side(a *index.Article) Side {
 	return Side{ID: a.ID, Title: a.Title, Tokens: int(a.Sketch.Tokens), Blank: a.Blank,
 		Fingerprint: a.Print.Fingerprint.String()}
-}
-
-func (x *Explanation) flip(q, c *simhash.Print) {
-	for d := uint64(q.Fingerprint ^ c.Fingerprint); d != 0; d &= d - 1 {
-		b := bits.TrailingZeros64(d)
-		x.Flipped = append(x.Flipped, FlippedBit{b, q.Margins[b], c.Margins[b]})
-	}
-	slices.SortFunc(x.Flipped, func(a, b FlippedBit) int { return cmp.Compare(b.Query, a.Query) })
-}
-
-// share lines up the features of both sides, the heaviest first.
-func (x *Explanation) share(q, c []segment.Term, most int) {
-	at := make(map[uint64]int, len(q)+len(c))
-	var all []SharedTerm
-	term := func(t segment.Term) *SharedTerm {
-		i, ok := at[t.Hash]
-		if !ok {
-			i = len(all)
-			at[t.Hash] = i
-			all = append(all, SharedTerm{Text: t.Text})
-		}
-		return &all[i]
-	}
-	var inQuery, inEarlier float32
-	for _, t := range q {
-		term(t).Query += t.Weight
-		inQuery += t.Weight
-	}
-	for _, t := range c {
-		term(t).Earlier += t.Weight
-		inEarlier += t.Weight
-	}
-	for _, t := range all {
-		if t.Query > 0 && t.Earlier > 0 {
-			x.QueryShare += t.Query / inQuery
-			x.EarlierShare += t.Earlier / inEarlier
-		}
-	}
-	slices.SortFunc(all, func(a, b SharedTerm) int {
-		return cmp.Or(cmp.Compare(max(b.Query, b.Earlier), max(a.Query, a.Earlier)), cmp.Compare(a.Text, b.Text))
-	})
-	x.Terms = all[:min(len(all), most)]
 }
 
 // meet says which proposals would have brought the two together.

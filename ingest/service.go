@@ -185,8 +185,8 @@ func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
 
 // Explain judges a later stored item against an earlier one, by the policy in
 // force. The texts of both must have been kept.
-func (s *Service) Explain(later, earlier *index.Item, terms int) *Explanation {
-	return Explain(s.cfg.Segmenter, s.cfg.Index.Policy(), s.cfg.Index.Language(), stored(later), stored(earlier), terms)
+func (s *Service) Explain(later, earlier *index.Item) *Explanation {
+	return Explain(s.cfg.Segmenter, s.cfg.Index.Policy(), s.cfg.Index.Language(), stored(later), stored(earlier))
 }
 
 // stored is a stored item as it was published.

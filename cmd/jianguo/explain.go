@@ -16,7 +16,6 @@ type explainCmd struct {
 	A        string `arg:"" help:"An item: an id of --data, a file (JSON or plain text), or - for standard input."`
 	B        string `arg:"" help:"A second item: the query. Of two ids the later one is the query."`
 	Data     string `help:"A data directory that no service is using, to look ids up in." placeholder:"DIR"`
-	Terms    int    `help:"How many terms to show." range:"0..1000000" default:"16"`
 	JSON     bool   `help:"Print one JSON document."`
 	Language string `help:"Language of the reason: ${enum}." enum:"zh,en" default:"zh"`
 
@@ -39,7 +38,7 @@ func (c *explainCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	x := ingest.Explain(s, policy.At(c.Strictness), c.Language, later, earlier, c.Terms)
+	x := ingest.Explain(s, policy.At(c.Strictness), c.Language, later, earlier)
 	if c.JSON {
 		out := json.NewEncoder(co.out)
 		out.SetIndent("", " ")

@@ -1,13 +1,15 @@
 // Package quantity finds the quantities of a Chinese text: numbers with their units, shares, money, durations, dates,
 // times of day, ordinals, ranges and scores.
 //
-// There is one grammar, in Go, and one table of units, data/tables/units.tsv. Both work over the words of the
-// segmenter: a unit ends where a word ends, so that 5升值 has no litres and 3成都 no tenths.
+// There is one grammar, in Go, and two tables: its words, data/tables/numerals.tsv, and the units, units.tsv. All work
+// over the words of the segmenter: a unit ends where a word ends, so that 5升值 has no litres and 3成都 no tenths.
 //
 // A Value is a kind, a low and a high bound, a unit and a precision. Equal is an equivalence relation; MayBe says
 // whether two values may be one although they are written otherwise, and is reflexive and symmetric only: 8月9日 may be
 // 9日, which may be 7月9日.
 package quantity
+
+import "math"
 
 // Kind is what a Value measures.
 type Kind uint8
@@ -15,11 +17,11 @@ type Kind uint8
 // The kinds.
 const (
 	Count   Kind = iota // a number, with or without a unit: 3000元, 25%, 两例, 5分钟
-	Date                // a year, month or day, or a part of a year: 2023年8月, 9日, 上半年
+	Date                // a year, month or day: 2023年8月, 9日
 	Clock               // a time of day: 12:30, 下午3点
 	Ordinal             // 第三届
 	Pair                // a score, a fraction, a ratio: 3比2, 1/3
-	Code                // a number of several parts: 8.0.15
+	Code                // a number of several parts: 8.0.15, 2023-08-15
 )
 
 // Value is a quantity of a text: Text[Start:End] of the text that it was found in.
@@ -69,39 +71,18 @@ func (v *Value) MayBe(o *Value) bool {
 // Comparable reports whether two values that may not be one say different things of one matter, if they stand at one
 // place.
 func (v *Value) Comparable(o *Value) bool {
-	if v.Kind != o.Kind {
+	switch {
+	case v.Kind != o.Kind:
 		return false
-	}
-	switch v.Kind {
-	case Date:
+	case v.Kind == Date:
 		a, b := v.fields(), o.fields()
 		return a&b > 0 && (a&b == a || a&b == b)
-	case Clock, Pair:
-		return true
-	case Count:
-		return v.measures(o) && !v.wordPower(o)
 	}
-	return v.Unit == o.Unit
+	return v.measures(o)
 }
 
-// wordPower reports whether the one is ten thousand or a hundred million times the other, without a unit: 2022万达,
-// where 万 begins a name.
-func (v *Value) wordPower(o *Value) bool {
-	if v.Unit+o.Unit != "" {
-		return false
-	}
-	scale := max(v.Low, o.Low) / min(v.Low, o.Low)
-	return scale == 1e4 || scale == 1e8
-}
-
-// measures reports whether two values have one unit, of which one text may leave out what it is counted by: 元 and 元/股.
-func (v *Value) measures(o *Value) bool {
-	a, b := v.Unit, o.Unit
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	return a == b || a == "" || len(b) > len(a) && b[:len(a)] == a && b[len(a)] == '/'
-}
+// measures reports whether two values have one unit, or one of them has none.
+func (v *Value) measures(o *Value) bool { return v.Unit == o.Unit || v.Unit == "" || o.Unit == "" }
 
 // rounds reports whether v is o rounded or cut off: 1.8万 and 18,405, 3.3% and 3.32%; but not 110 and 107.
 func (v *Value) rounds(o *Value) bool {
@@ -112,48 +93,34 @@ func (v *Value) rounds(o *Value) bool {
 	return d >= 0 && d < v.Precision || d < 0 && -d <= v.Precision/2
 }
 
-const (
-	yearField = 1 << iota
-	monthField
-	dayField
-)
+// The fields of a date as bits, by what they count in Low: day, month, year.
+var fieldSizes = [...]int{1, 100, 10000, math.MaxInt}
 
 // fields is the set of what a date says.
 func (v *Value) fields() (set int) {
-	d := int(v.Low)
-	if d/10000 > 0 {
-		set |= yearField
-	}
-	if d/100%100 > 0 {
-		set |= monthField
-	}
-	if d%100 > 0 {
-		set |= dayField
+	for i, size := range fieldSizes[:3] {
+		if int(v.Low)%fieldSizes[i+1]/size > 0 {
+			set |= 1 << i
+		}
 	}
 	return set
 }
 
 // sameDate reports whether two dates agree in what both say, and both say something.
 func sameDate(v, o *Value) bool {
-	if v.Low != v.High || o.Low != o.High { // a part of a year
-		return v.Low == v.High == (o.Low == o.High) && int(v.Low)%10000 == int(o.Low)%10000 &&
-			int(v.High)%10000 == int(o.High)%10000 &&
-			(v.fields()&o.fields()&yearField == 0 || int(v.Low)/10000 == int(o.Low)/10000)
-	}
 	both := v.fields() & o.fields()
-	a, b := int(v.Low), int(o.Low)
-	return both > 0 && (both&yearField == 0 || a/10000 == b/10000) && (both&monthField == 0 ||
-		a/100%100 == b/100%100) &&
-		(both&dayField == 0 || a%100 == b%100)
+	for i, size := range fieldSizes[:3] {
+		if next := fieldSizes[i+1]; both>>i&1 > 0 && int(v.Low)%next/size != int(o.Low)%next/size {
+			return false
+		}
+	}
+	return both > 0
 }
 
 // Finer reports whether v says more than o, which may be the same.
 func (v *Value) Finer(o *Value) bool {
-	switch v.Kind {
-	case Date:
+	if v.Kind == Date {
 		return v.fields()&^o.fields() != 0
-	case Clock:
-		return v.Precision < o.Precision
 	}
 	return v.Precision > 0 && v.Precision < o.Precision
 }

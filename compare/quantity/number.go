@@ -2,7 +2,6 @@ package quantity
 
 import (
 	"math"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -15,14 +14,11 @@ type Number struct {
 	Han   bool // written in Chinese digits
 }
 
-// powers are the Chinese powers of ten.
-var powers = map[rune]float64{'十': 10, '百': 100, '千': 1e3, '万': 1e4, '亿': 1e8}
-
 // numeralMost bounds a Chinese numeral, in characters: each character of a run is tried as the first of one.
 const numeralMost = 24
 
-// ReadNumber reads the number that begins at text[i]. A Chinese numeral begins with a digit or 十, and has a power of
-// ten and comes to ten or more, or is a year, digit by digit; other Chinese digits begin too many words.
+// ReadNumber reads the number that begins at text[i]. A Chinese numeral begins with a digit or a ten, and has a power
+// of ten and comes to ten or more, or is a year, digit by digit; other Chinese digits begin too many words.
 func ReadNumber(text string, i int) (Number, bool) {
 	if isDigit(text[i]) {
 		return readDigits(text, i), true
@@ -30,8 +26,7 @@ func ReadNumber(text string, i int) (Number, bool) {
 	if text[i] < utf8.RuneSelf {
 		return Number{}, false
 	}
-	r, _ := utf8.DecodeRuneInString(text[i:])
-	if digitOf(r) < 0 && r != '十' {
+	if digit, power, _ := numeral(text, i); digit < 0 && power != 10 {
 		return Number{}, false
 	}
 	if n, ok := readPowers(text, i); ok {
@@ -42,25 +37,39 @@ func ReadNumber(text string, i int) (Number, bool) {
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
+// numeral is the Chinese digit at an offset, -1 for none, or the power of ten, 0 for none, and the offset behind it.
+func numeral(text string, i int) (digit, power float64, end int) {
+	r, size := utf8.DecodeRuneInString(text[i:])
+	if r -= firstNumeral; r >= 0 && int(r) < len(numerals) {
+		switch n := numerals[r]; {
+		case n > 10:
+			return -1, math.Pow10(int(n) - 10), i + size
+		case n > 0:
+			return float64(n - 1), 0, i + size
+		}
+	}
+	return -1, 0, i + size
+}
+
 // readDigits reads digits with a point, and the powers behind them: 3.5万亿, 1亿2000万, 2亿零100万.
 func readDigits(text string, i int) Number {
-	n := readPlain(text, i)
-	value, end := multiply(text, n.End, n.Value)
-	if end == n.End {
-		return n
-	}
-	n.Place, n.Value, n.End = n.Place*value/math.Max(n.Value, 1e-9), value, end
-	for n.End < len(text) {
-		next := n.End + len(text[n.End:]) - len(strings.TrimPrefix(text[n.End:], "零"))
+	plain := readPlain(text, i)
+	n := plain.times(text)
+	for n.End > plain.End && n.End < len(text) {
+		next := n.End
+		if digit, _, end := numeral(text, next); digit == 0 {
+			next = end
+		}
 		if next == len(text) || !isDigit(text[next]) {
 			break
 		}
-		part := readPlain(text, next)
-		value, end := multiply(text, part.End, part.Value)
-		if end == part.End || value >= n.Place { // at least the power of ten that n was last multiplied by
+		plain = readPlain(text, next)
+		more := plain.times(text)
+		if more.End == plain.End || more.Value >= n.Place { // at least the power of ten that n was last multiplied by
 			break
 		}
-		n.Place, n.Value, n.End = part.Place*value/math.Max(part.Value, 1e-9), n.Value+value, end
+		more.Value += n.Value
+		n = more
 	}
 	return n
 }
@@ -86,85 +95,48 @@ func readPlain(text string, i int) Number {
 	return Number{Value: value, Place: place, End: j}
 }
 
-// multiply reads the powers from 千 on behind digits.
-func multiply(text string, i int, value float64) (float64, int) {
-	for i < len(text) {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		p := powers[r]
-		if p < 100 {
+// times reads the powers of a hundred or more behind a number.
+func (n Number) times(text string) Number {
+	for n.End < len(text) {
+		_, power, end := numeral(text, n.End)
+		if power < 100 {
 			break
 		}
-		value, i = value*p, i+size
+		n.Value, n.Place, n.End = n.Value*power, n.Place*power, end
 	}
-	return value, i
-}
-
-// digitOf is the value of a Chinese digit, -1 for none.
-func digitOf(r rune) float64 {
-	switch r {
-	case '零', '〇':
-		return 0
-	case '一':
-		return 1
-	case '二', '两':
-		return 2
-	case '三':
-		return 3
-	case '四':
-		return 4
-	case '五':
-		return 5
-	case '六':
-		return 6
-	case '七':
-		return 7
-	case '八':
-		return 8
-	case '九':
-		return 9
-	}
-	return -1
+	return n
 }
 
 // readPowers reads a numeral with powers of ten: 二十五, 两万三千, 一百零八, 一亿零二十三万.
 func readPowers(text string, i int) (Number, bool) {
 	total, section, digit := 0., 0., -1.
-	digits, seen := 0, 0
-	power, last := 0., 1.
+	seen, highest, last := 0, 0., 1.
 	j := i
-	for j < len(text) && seen < numeralMost {
-		r, size := utf8.DecodeRuneInString(text[j:])
-		p := powers[r]
-		if d := digitOf(r); d >= 0 {
-			if digit > 0 {
-				return Number{}, false
-			}
-			digit = d
-		} else if p == 0 || seen == 0 && r != '十' {
+	for ; j < len(text) && seen < numeralMost; seen++ {
+		d, p, end := numeral(text, j)
+		switch {
+		case d >= 0 && digit > 0:
+			return Number{}, false
+		case d >= 0:
+			digit, j = d, end
+			continue
+		}
+		tens := p < 1e4
+		if p == 0 || seen == 0 && p != 10 || tens && digit < 0 && section > 0 {
 			break
-		} else if p < 1e4 {
-			if digit < 0 && seen > 0 && section > 0 {
-				break
-			}
+		}
+		if tens {
 			section += math.Abs(digit) * p
-			digit, power, last = -1, max(power, p), p
+		} else if section += max(digit, 0); section == 0 {
+			break
+		} else if p > highest {
+			total, section = (total+section)*p, 0
 		} else {
-			if section += max(digit, 0); section == 0 {
-				break
-			}
-			if p > power {
-				total = (total + section) * p
-			} else {
-				total += section * p
-			}
-			section, digit, power, last = 0, -1, max(power, p), p
+			total, section = total+section*p, 0
 		}
-		if p > 0 {
-			digits++
-		}
-		j, seen = j+size, seen+1
+		digit, highest, last, j = -1, max(highest, p), p, end
 	}
-	if digits == 0 || seen < 2 {
+	if highest == 0 || seen < 2 {
 		return Number{}, false
 	}
 	if digit > 0 {
@@ -177,17 +149,12 @@ func readPowers(text string, i int) (Number, bool) {
 func readYear(text string, i int) (Number, bool) {
 	value, j := 0., i
 	for range 4 {
-		r, size := utf8.DecodeRuneInString(text[j:])
-		d := digitOf(r)
-		if size == 0 || d < 0 {
+		digit, _, end := numeral(text, j)
+		if digit < 0 {
 			return Number{}, false
 		}
-		value, j = value*10+d, j+size
+		value, j = value*10+digit, end
 	}
-	if !strings.HasPrefix(text[j:], "年") || !isYear(value) {
-		return Number{}, false
-	}
-	return Number{Value: value, Place: 1, End: j, Han: true}, true
+	_, end := years.at(text, j)
+	return Number{Value: value, Place: 1, End: j, Han: true}, end > j && value >= 1900 && value < 2100
 }
-
-func isYear(v float64) bool { return v >= 1900 && v < 2100 && v == math.Trunc(v) }

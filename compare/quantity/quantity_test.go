@@ -38,7 +38,6 @@ func TestFind(t *testing.T) {
 		{"90|后|青年", "0:90后", "those born then"},
 		{"公里|每|小时", "", "a unit without a number"},
 		{"120|公里|每|小时", "0:33.3333333333米/秒", "a speed is one unit"},
-		{"时速|120|km\nh", "0:33.3333333333米/秒", "the normal form has no slash"},
 		{"24h|营业", "0:86400秒", "24h is no speed"},
 		{"三|至|七|成", "0:30..70%", "a range of tenths"},
 		{"三成", "", "a word of the dictionary that begins with a digit: 三 begins it, 成 ends it"},
@@ -50,29 +49,23 @@ func TestFind(t *testing.T) {
 		{"10|公里", "0:10000米", ""},
 		{"10.1|km", "0:10100米", "no rest of a multiplication"},
 		{"60余万|件", "0:600000件", ""},
+		{"3000|元|至|1万|元", "0:3000..10000元", ""},
+		{"10%-20%", "0:10..20%", ""},
 		{"1亿2000万|元", "0:1.2e+08元", ""},
 		{"2亿零100万|元", "0:2.01e+08元", ""},
-		{"3000|元|至|1万|元", "0:3000..10000元", ""},
-		{"3|至|5万|元", "0:30000..50000元", ""},
-		{"10%-20%", "0:10..20%", ""},
+		{"二〇二四年", "1:2.024e+07", ""},
 		{"百分之三十", "0:30%", ""},
+		{"千分之五", "0:0.5%", ""},
 		{"三分之一", "4:1..3", ""},
 		{"第|三|届|大会", "3:3届", ""},
 		{"第一|时间", "", ""},
 		{"2023年|8月|9日", "1:2.0230809e+07", ""},
 		{"8月|9日|20|时|30|分", "1:809 2:73800", ""},
 		{"下午|3|点", "2:54000", ""},
-		{"2023-08-15", "1:2.0230815e+07", ""},
-		{"2024年|上半年", "1:2.0240101e+07..2.024063e+07", ""},
 		{"上世纪|90|年代", "0:90年代", ""},
-		{"19:30|965|路", "2:70200 0:965", "a time and a line"},
 		{"两|例|病例", "0:2例", ""},
 		{"3|比|2|取胜", "4:3..2", ""},
-		{"2|斤|半", "0:1250克", ""},
-		{"2|个|半|小时", "0:9000秒", ""},
-		{"二〇二四年", "1:2.024e+07", ""},
 		{"一亿零二十三万", "0:1.0023e+08", ""},
-		{"http\nwww a com 20230815 999|文", "", "an address"},
 		{"当前|约|35c", "0:35度", ""},
 	} {
 		text, begin := words(c.text)
@@ -128,7 +121,6 @@ func TestMayBe(t *testing.T) {
 		{"2分05秒48", "2分05秒91", false, false},
 		{"三成", "30%", true, true},
 		{"20时", "20:30", false, true},
-		{"1990年代", "90年代", true, true},
 		{"35度", "35c", true, true},
 	} {
 		a, b := Find(c.a, nil, 2), Find(c.b, nil, 2)
@@ -142,18 +134,36 @@ func TestMayBe(t *testing.T) {
 	}
 }
 
-// TestUnits: no spelling stands twice, each base unit is one of its own with factor 1, and a single Latin letter is no spelling but for
-// those of ℃ and the hour.
-func TestUnits(t *testing.T) {
-	if _, err := parseUnits("米\t米\t1\tlength\n米\t米\t1\tlength\n"); err == nil {
-		t.Error("a spelling that stands twice is taken")
-	}
+// TestTables: each base unit has factor 1, and a single Latin letter is no spelling but for those of ℃ and the hour. The
+// words of the grammar have a role that is known and stand in it once; numerals have one character.
+func TestTables(t *testing.T) {
 	for spelling, u := range units {
 		if len(spelling) == 1 && isLatin(spelling[0]) && spelling != "c" && spelling != "h" {
 			t.Errorf("%s: a letter begins too many words", spelling)
 		}
 		if base, ok := units[u.name]; ok && base.name == u.name && base.factor != 1 && u.name == spelling {
 			t.Errorf("%s: a base unit with factor %v", spelling, base.factor)
+		}
+	}
+	known := strings.Fields("digit power part ordinal more range ratio per year month day hour minute second late")
+	if len(roles) != len(known) {
+		t.Errorf("%d roles, want %d", len(roles), len(known))
+	}
+	for _, name := range known {
+		seen := map[string]bool{}
+		for _, w := range roles[name] {
+			if seen[w.spelling] {
+				t.Errorf("%s stands twice as %s", w.spelling, name)
+			}
+			seen[w.spelling] = true
+			digit, power, end := numeral(w.spelling, 0)
+			if name == "digit" && (digit != float64(w.value) || end != len(w.spelling)) ||
+				name == "power" && (power != float64(w.value) || end != len(w.spelling)) {
+				t.Errorf("%s %s: read as %v, %v", name, w.spelling, digit, power)
+			}
+		}
+		if len(seen) == 0 {
+			t.Errorf("no %s", name)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestSentence(t *testing.T) {
 			later.Title, later.Body = title, body
 			earlier.Title, earlier.Body, _ = strings.Cut(c.earlier, "\n")
 		}
-		x := ingest.Explain(seg, policy, reason.Chinese, later, earlier, 0)
+		x := ingest.Explain(seg, policy, reason.Chinese, later, earlier)
 		if x.Why != c.zh {
 			t.Errorf("%s: %s, want %s\n%v", c.why, x.Why, c.zh, x.Trace)
 		}

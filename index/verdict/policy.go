@@ -79,7 +79,7 @@ func DefaultPolicy() Policy {
 		Look:     0.1,
 		Work:     1 << 18,
 		Limits:   compare.DefaultLimits(),
-		Judge:    compare.Version(),
+		Judge:    compare.Version,
 		Window:   90 * 24 * time.Hour,
 		Cap:      2 * 365 * 24 * time.Hour,
 	}

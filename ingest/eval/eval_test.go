@@ -161,7 +161,7 @@ func TestExplain(t *testing.T) {
 	differ := 0
 	for _, j := range judged(t, b, labels) {
 		later, earlier := b.items[b.position[j.B]], b.items[b.position[j.A]]
-		x := ingest.Explain(segmenter(t), b.policy, index.Chinese, later, earlier, 0)
+		x := ingest.Explain(segmenter(t), b.policy, index.Chinese, later, earlier)
 		if j.Met && x.Verdict != j.Verdict {
 			differ++
 			t.Logf("%s and %s: %s alone, %s in the index", j.A, j.B, x.Verdict, j.Verdict)

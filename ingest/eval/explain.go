@@ -33,8 +33,6 @@ func PrintExplanation(w io.Writer, x *ingest.Explanation) {
 	for _, m := range x.Proposals {
 		fmt.Fprintf(w, "  %-8s %-4s %s\n", m.Rule, map[bool]string{true: "yes", false: "no"}[m.Met], m.Detail)
 	}
-	printBits(w, x)
-	printTerms(w, x)
 	fmt.Fprintf(w, "\nresemblance %.3f, by sketches %.3f\n\n", x.Resemblance, x.Estimate.Resemblance)
 	for i, step := range x.Trace {
 		decided := ""
@@ -47,46 +45,4 @@ func PrintExplanation(w io.Writer, x *ingest.Explanation) {
 		fmt.Fprintf(w, "\nnew       %s\nconflicts %v (query, earlier)\n", strings.Join(a.New.Quotes, "; "), a.Conflict)
 	}
 	fmt.Fprintf(w, "\nrecipe %s, policy %s\n", x.Recipe, x.Policy)
-}
-
-// flippedShown limits the flipped bits that are printed, largest margin first.
-const flippedShown = 12
-
-func printBits(w io.Writer, x *ingest.Explanation) {
-	fmt.Fprintf(w, "\nfingerprints differ in %d bits; S is %.2f from the query, %.2f the other way\n", x.Distance, x.S,
-		x.SReverse)
-	if len(x.Flipped) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "  bit   margin in query   in earlier")
-	for _, b := range x.Flipped[:min(len(x.Flipped), flippedShown)] {
-		fmt.Fprintf(w, "  %3d   %15.3f   %10.3f\n", b.Bit, b.Query, b.Earlier)
-	}
-	if n := len(x.Flipped) - flippedShown; n > 0 {
-		fmt.Fprintf(w, "  and %d more with smaller margins\n", n)
-	}
-}
-
-func printTerms(w io.Writer, x *ingest.Explanation) {
-	fmt.Fprintf(w, "\nterms: %.0f %% of the query's weight is shared, %.0f %% of the earlier's\n", 100*x.QueryShare,
-		100*x.EarlierShare)
-	var shared, query, earlier []string
-	for _, t := range x.Terms {
-		switch {
-		case t.Earlier == 0:
-			query = append(query, fmt.Sprintf("%s %.1f", t.Text, t.Query))
-		case t.Query == 0:
-			earlier = append(earlier, fmt.Sprintf("%s %.1f", t.Text, t.Earlier))
-		default:
-			shared = append(shared, fmt.Sprintf("%s %.1f/%.1f", t.Text, t.Query, t.Earlier))
-		}
-	}
-	for _, l := range []struct {
-		name  string
-		terms []string
-	}{{"shared", shared}, {"only in the query", query}, {"only in the earlier", earlier}} {
-		if len(l.terms) > 0 {
-			fmt.Fprintf(w, "  %s: %s\n", l.name, strings.Join(l.terms, ", "))
-		}
-	}
 }
