@@ -76,7 +76,7 @@ func (p *pair) quotes() []string {
 			}
 			near := count(marks[max(0, start-nearby):min(len(marks), end+nearby)])
 			score += 6*n.share(1) + 6*near.share(1) + float64(min(n[fresh]+n[fact], newMost)+2*min(n[fact], 18))/6
-			if best == nil || score > most {
+			if (best == nil || score > most) && !strings.Contains(p.earlier.Text, said) {
 				best, most = []string{said}, score
 			}
 		}
