@@ -47,7 +47,8 @@ var exceptions = map[string][]string{
 // folder and cmd/jianguo-bench import them, and those that are listed here.
 var users = map[string]map[string][]string{
 	"index": {
-		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
+		"index/browse":  {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
+		"index/stories": {"api/console", "cmd/jianguo", "ingest/eval"},
 		// The evaluation judges a text against one other text.
 		"index/match": {"ingest/eval"},
 		// Commands copy and judge again what a data directory holds; the console shows what that said.

@@ -149,10 +149,7 @@ func (s *Server) getCluster(c echo.Context) any {
 	id, limit, after := clusterID(c), queryInt(c, "limit", maxClusters, 1, maxMembers),
 		queryInt[uint32](c, "cursor", 0, 0, math.MaxUint32)
 	view, err := s.cfg.Browse.Story(c.Request().Context(), id, after, limit)
-	if errors.Is(err, index.ErrNotFound) {
-		err = caused(http.StatusNotFound, fmt.Sprintf("no cluster has the number %d", id), err)
-	}
-	must.Do(err)
+	must.Do(noCluster(err, id))
 	page := clusterOf(&view.Story)
 	for i := range view.Members {
 		page.Members = append(page.Members, clusterMemberOf(&view.Members[i]))
@@ -161,6 +158,38 @@ func (s *Server) getCluster(c echo.Context) any {
 		page.Next = fmt.Sprint(view.Next)
 	}
 	return page
+}
+
+// getStory is a story: its tellings in order, and what each adds to an earlier one.
+func (s *Server) getStory(c echo.Context) any {
+	id := clusterID(c)
+	chain, err := browse.ReadChain(c.Request().Context(), s.cfg.Browse, id, 1)
+	must.Do(noCluster(err, id))
+	story := struct {
+		ID       uint32    `json:"story"`
+		Tellings []cluster `json:"tellings"`
+		More     int       `json:"more,omitempty"`
+	}{ID: chain.Number, More: chain.More}
+	for i := range chain.Tellings {
+		t := &chain.Tellings[i]
+		out := clusterOf(&t.Story)
+		if out.Follows, out.Adds = t.Follows, t.Adds; t.Told != nil {
+			out.Facts = t.Told.Facts
+		}
+		if t.Against != nil {
+			out.Of = t.Against.ID
+		}
+		story.Tellings = append(story.Tellings, out)
+	}
+	return story
+}
+
+// noCluster says which cluster was not found.
+func noCluster(err error, id uint32) error {
+	if errors.Is(err, index.ErrNotFound) {
+		return caused(http.StatusNotFound, fmt.Sprintf("no cluster has the number %d", id), err)
+	}
+	return err
 }
 
 // getSuspects lists what waits for a decision.

@@ -160,6 +160,17 @@ func TestClusters(t *testing.T) {
 		break
 	}
 	single := want[index.Item](r, 200, "GET", "/items/1-0", nil)
+	more := want[index.Outcome](r, 200, "POST", "/items", ingest.Item{ID: "more", Title: "又有消息", Body: article(0) + strings.Repeat("随后又有新的情况传来，", 3) + article(90)})
+	story := want[struct {
+		Story    uint32
+		Tellings []cluster
+	}](r, 200, "GET", fmt.Sprint("/stories/", more.Event.Cluster), nil)
+	if more.Event.Verdict != index.Suspect || more.Event.Story != story.Story || len(story.Tellings) != 2 ||
+		story.Tellings[0].Size < 2 || story.Tellings[1].Follows != story.Story || story.Tellings[1].Of != more.Event.Of ||
+		story.Tellings[1].Adds != more.Event.Facts.New.Characters || len(story.Tellings[1].Facts.New.Quotes) == 0 {
+		t.Errorf("%+v; %+v", more.Event, story)
+	}
+	want[Problem](r, 404, "GET", "/stories/99999", nil)
 	if c := want[cluster](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil); c.Size != 1 || c.Lead.ID != "1-0" {
 		t.Errorf("cluster of one: %+v", c)
 	}

@@ -155,9 +155,6 @@ func (s *Server) getDecisions(c echo.Context) any {
 	})
 }
 
-// getExemptions lists what nothing is matched against, and what was set aside.
-func (s *Server) getExemptions(c echo.Context) any { return decisions(c, s.cfg.Index.Exemptions) }
-
 // decisions answers with a list of decisions, the last one first.
 func decisions(c echo.Context, list func(ctx context.Context, limit int) ([]index.Decision, error)) any {
 	page := must.Get(list(c.Request().Context(), queryInt(c, "limit", 50, 1, maxDecisions)))

@@ -80,12 +80,15 @@ func (s *Server) routes() {
 	s.register(http.MethodGet, "/verdicts", platform|editor, s.readers(s.getVerdicts))
 	s.handle(s.work, http.MethodGet, "/clusters", editor, s.getClusters)
 	s.handle(s.work, http.MethodGet, "/clusters/:id", editor, s.getCluster)
+	s.handle(s.work, http.MethodGet, "/stories/:id", editor, s.getStory)
 	s.handle(s.work, http.MethodGet, "/clusters/:id/decisions", editor, s.getDecisions)
 	s.handle(s.work, http.MethodPost, "/clusters/:id/decisions", editor, s.postDecision)
 	s.handle(s.work, http.MethodGet, "/sources/:name/boilerplate", editor, s.getBoilerplate)
 	s.handle(s.work, http.MethodPost, "/sources/:name/boilerplate", editor, s.postBoilerplate)
 	s.handle(s.work, http.MethodGet, "/hot", recall|editor, s.hotList.get)
-	s.handle(s.work, http.MethodGet, "/exemptions", editor, s.getExemptions)
+	s.handle(s.work, http.MethodGet, "/exemptions", editor, func(c echo.Context) any {
+		return decisions(c, s.cfg.Index.Exemptions)
+	})
 	s.handle(s.work, http.MethodGet, "/suspects", editor, s.getSuspects)
 
 	s.echo.GET("/healthz", func(c echo.Context) error { // as long as the process answers at all

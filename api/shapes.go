@@ -52,6 +52,11 @@ type cluster struct {
 	Last     time.Time        `json:"last_at"`
 	Members  []*clusterMember `json:"members,omitempty"`
 	Next     string           `json:"next,omitempty"` // page of members
+	// What is below is of a telling in its story: the earlier one, what it was judged against there, and what it adds.
+	Follows uint32       `json:"follows,omitempty"`
+	Of      string       `json:"of,omitempty"`
+	Adds    int          `json:"adds,omitempty"`
+	Facts   *index.Facts `json:"facts,omitempty"`
 }
 
 func clusterOf(st *browse.Story) cluster {

@@ -27,7 +27,7 @@ func (f *fixture) explained(user, item, want string) *trace.Explanation {
 // TestExplain: each place that can hold an item is named, with its time.
 func TestExplain(t *testing.T) {
 	f := newFixture(t, Config{Stories: story.New(), Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
-	f.cfg.Stories.Link("reprint", "original", 0)
+	tell(f.cfg.Stories, 1, "original", "reprint")
 	f.cfg.Stories.SetReady()
 	now := f.clock.now().In(shanghai)
 	day, at := now.Format(time.DateOnly), now.Format("2006-01-02 15:04")

@@ -47,8 +47,10 @@ func BenchmarkFilter(b *testing.B) {
 func benchRequest(b *testing.B) (*fixture, []byte) {
 	f := newFixture(b, Config{Stories: story.New()})
 	f.cfg.Stories.SetReady()
-	for i := range 50_000 { // one candidate in fifty is in a story, a twentieth of all that are
-		f.cfg.Stories.Link(fmt.Sprintf("news-%09d", 50*i), fmt.Sprintf("reprint-%09d", i), 0)
+	for i := range 125_000 { // a fifth of the candidates are in stories, a fiftieth of all that are
+		if i%5 < 2 {
+			tell(f.cfg.Stories, uint32(i), fmt.Sprintf("news-%09d", i), fmt.Sprintf("reprint-%09d", i))
+		}
 	}
 	f.report(Seen, "u", ids(0, 5000)...)
 	var cands []string

@@ -149,7 +149,7 @@ func TestKinds(t *testing.T) {
 func TestKindsReachAll(t *testing.T) {
 	cfg := kindsConfig()
 	cfg.Stories = story.New()
-	cfg.Stories.Link("copy", "original", 0)
+	tell(cfg.Stories, 1, "original", "copy")
 	cfg.Stories.SetReady()
 	f := newFixture(t, cfg)
 	f.must(f.Expose(t.Context(), Event{Kind: Link, User: "ann", From: "phone"}))

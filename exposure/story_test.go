@@ -29,14 +29,19 @@ func TestTellings(t *testing.T) {
 				continue
 			}
 			told[n] = told[of]
-			switch chars := rapid.SampledFrom([]int{0, 0, story.Rejected, 40, 120}).Draw(rt, "adds"); {
-			case chars > 0:
-				adds[n] = chars
-				stories.Link(item(n), item(of), chars)
-			default:
+			if adds[n] = rapid.SampledFrom([]int{0, 0, 40, 120}).Draw(rt, "adds"); adds[n] == 0 {
 				telling[n] = telling[of]
-				stories.Link(item(n), item(of), chars)
 			}
+		}
+		for first := range items {
+			var all []story.Item
+			for n := range items {
+				if told[n] == first {
+					number := uint32(users*items + telling[n])
+					all = append(all, story.Item{ID: item(n), Telling: number, Adds: adds[telling[n]]})
+				}
+			}
+			stories.Set(uint32(users*items+first), all)
 		}
 		seen := map[int]bool{}
 		for range rapid.IntRange(0, 3).Draw(rt, "seen") {
@@ -74,6 +79,15 @@ func TestTellings(t *testing.T) {
 	}
 }
 
+// tell makes items a story of one telling.
+func tell(stories *story.Stories, number uint32, ids ...string) {
+	var items []story.Item
+	for _, id := range ids {
+		items = append(items, story.Item{ID: id, Telling: number})
+	}
+	stories.Set(number, items)
+}
+
 // TestStoryScope: with the scope story, an item comes back if and only if no item of its story was seen, by the
 // user or by a linked one; without it, only the item itself counts.
 func TestStoryScope(t *testing.T) {
@@ -81,9 +95,7 @@ func TestStoryScope(t *testing.T) {
 	stories := f.cfg.Stories
 	item := func(story, n int) string { return fmt.Sprintf("s%d-%d", story, n) }
 	for s := range 20 {
-		for n := 1; n < 3; n++ {
-			stories.Link(item(s, n), item(s, 0), 0)
-		}
+		tell(stories, uint32(s), item(s, 0), item(s, 1), item(s, 2))
 	}
 	answer, err := f.Filter(t.Context(), Request{User: "nobody", Items: []string{"s1-1"}, Scope: "story"})
 	if err != nil || answer.Degraded != "story" {

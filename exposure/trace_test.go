@@ -35,7 +35,7 @@ func (f *fixture) traced(user string, want ...string) {
 // TestTrace: a trace has every report and every filter answer, each once, across a crash and a restart, until it ends.
 func TestTrace(t *testing.T) {
 	f := newFixture(t, Config{Stories: story.New(), Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
-	f.cfg.Stories.Link("reprint", "original", 0)
+	tell(f.cfg.Stories, 1, "original", "reprint")
 	f.cfg.Stories.SetReady()
 	ctx := t.Context()
 	f.report(Seen, "ann", "before")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jianguo/index/match"
+	"jianguo/index/stories"
 	"jianguo/internal/must"
 	"jianguo/internal/wrap"
 )
@@ -94,6 +95,11 @@ func (x *catalogue) check(ctx context.Context, q match.Query) (Event, error) {
 			return Event{}, fmt.Errorf("index: check: %w", err)
 		}
 		e.Measure(measures(&j))
+		if j.Verdict != Unique {
+			if e.Story, err = stories.Of(ctx, x.reader, x.ClusterOf(j.Of)); err != nil {
+				return Event{}, err
+			}
+		}
 	}
 	e.Why = Why(&e, x.cfg.Language)
 	return e, nil

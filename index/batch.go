@@ -222,7 +222,12 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	if e.policy = b.x.levels[""].stamp; e.cause == CauseIngest || e.cause == CauseRevision {
 		e.policy = r.policy
 	}
-	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	if e.cause != CauseIngest || e.verdict != Unique || e.of.Valid {
+		if story := last(b.path(e.cluster)); story != e.cluster {
+			e.story = ordinalOrNull(story)
+		}
+	}
+	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(e.columns()...), "event %d", e.number)
 	b.event++
 	return b.render(&e, r)

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"jianguo/index/resident"
@@ -82,6 +83,8 @@ type cell struct {
 	Cluster uint32         `json:"cluster,omitempty"`
 	Lead    uint32         `json:"lead,omitempty"`
 	Merged  uint32         `json:"merged,omitempty"`
+	Follows uint32         `json:"follows,omitempty"`
+	Adds    int            `json:"adds,omitempty"`
 }
 
 // effect is one change a decision made: to the item of that ordinal, or to the
@@ -106,6 +109,7 @@ type decision struct {
 	note    string
 	effects []effect
 	changes []changeOf // that get an event each
+	moved   []uint32   // clusters that follow another telling now: their leads get an event, too
 	events  []Event
 	cluster uint32
 	item    uint32
@@ -251,6 +255,7 @@ func (d *decision) tell() {
 		}
 		d.events = append(d.events, d.emit(c.event, c.item))
 	}
+	d.tellMoved()
 }
 
 // enter makes an item a member of a cluster, if it is not one.
@@ -270,13 +275,19 @@ func (d *decision) enter(id, ordinal uint32) {
 	d.join(id, ordinal, c.last)
 }
 
-// direct gives a cluster another lead, or merges it.
-func (d *decision) direct(id, lead, merged uint32) {
+// direct gives a cluster another lead, merges it, or lets it follow another telling.
+func (d *decision) direct(id uint32, after cell) {
 	c := d.batch.cluster(id)
-	before := cell{Lead: c.lead, Merged: c.merged}
-	c.lead, c.merged = lead, merged
+	before := c.cell()
+	if after.Follows != before.Follows {
+		if after.Follows != 0 && slices.Contains(d.path(after.Follows), id) {
+			d.conflict("cluster %d would follow itself in its story", id)
+		}
+		d.moved = append(d.moved, id)
+	}
+	c.lead, c.merged, c.follows, c.adds = after.Lead, after.Merged, after.Follows, after.Adds
 	d.setCluster(c)
-	d.effects = append(d.effects, effect{ClusterID: id, Before: before, After: cell{Lead: lead, Merged: merged}})
+	d.effects = append(d.effects, effect{ClusterID: id, Before: before, After: after})
 }
 
 // leadOf is the lead of a cluster that a request names.

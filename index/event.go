@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -18,8 +19,9 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	ev := Event{
 		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause,
 		Restores: uint64(e.restores.Int64), Stands: e.stands, Rule: e.rule, Of: of,
-		Cluster: e.cluster, Fingerprint: simhash.Fingerprint(r.fingerprint).String(),
-		Recipe: x.stampHash(r.recipe), Policy: x.stampHash(e.policy), At: time.UnixMilli(e.at).UTC(),
+		Cluster: e.cluster, Story: cmp.Or(uint32(e.story.Int64), e.cluster),
+		Fingerprint: simhash.Fingerprint(r.fingerprint).String(),
+		Recipe:      x.stampHash(r.recipe), Policy: x.stampHash(e.policy), At: time.UnixMilli(e.at).UTC(),
 	}
 	if e.stands == CauseIngest || e.stands == CauseRevision {
 		ev.Series = uint32(r.series.Int64)
@@ -42,7 +44,7 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) (events []Event) {
 	for rows := range sqlite.Rows(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause,
 		e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
-		e.restores, `+eventStands+`, i.id, i.fingerprint, i.recipe, i.of, i.series,
+		e.restores, e.story, `+eventStands+`, i.id, i.fingerprint, i.recipe, i.of, i.series,
 		i.distance, i.margin, i.resemblance, i.evidence, o.id
 		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
 		WHERE `+where, args...) {

@@ -13,6 +13,8 @@ import (
 // alone.
 type clusterRow struct {
 	id, lead, merged uint32
+	follows          uint32 // the telling that it comes after in its story; 0: it is the first
+	adds             int    // characters, to that one; 0: it tells the same
 	size             int64
 	first, last      int64 // milliseconds since 1970, as all times of the catalogue
 }
@@ -20,8 +22,9 @@ type clusterRow struct {
 // cluster reads the row of a cluster, or derives it from the founder.
 func (b *batch) cluster(id uint32) clusterRow {
 	c := clusterRow{id: id}
-	err := b.query(`SELECT lead, coalesce(merged_into, 0), size, first_at, last_at FROM clusters WHERE id = ?`, id).
-		Scan(&c.lead, &c.merged, &c.size, &c.first, &c.last)
+	err := b.query(`SELECT lead, coalesce(merged_into, 0), coalesce(follows, 0), adds, size, first_at, last_at
+		FROM clusters WHERE id = ?`, id).
+		Scan(&c.lead, &c.merged, &c.follows, &c.adds, &c.size, &c.first, &c.last)
 	if errors.Is(err, sql.ErrNoRows) {
 		c = clusterRow{id: id, lead: id, size: 1}
 		err = b.query(`SELECT arrived_at FROM items WHERE ordinal = ?`, id).Scan(&c.first)
@@ -33,9 +36,10 @@ func (b *batch) cluster(id uint32) clusterRow {
 
 func (b *batch) setCluster(c clusterRow) {
 	b.revive(c.id)
-	b.exec(`INSERT OR REPLACE INTO clusters (id, lead, merged_into, size, first_at, last_at, sum)
-		VALUES (?,?,?,?,?,?,?)`,
-		sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), c.size, c.first, c.last), "cluster %d", c.id)
+	b.exec(`INSERT OR REPLACE INTO clusters (id, lead, merged_into, follows, adds, size, first_at, last_at, sum)
+		VALUES (?,?,?,?,?,?,?,?,?)`,
+		sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), ordinalOrNull(c.follows), c.adds, c.size, c.first,
+			c.last), "cluster %d", c.id)
 	b.before.keepCluster(&b.x.clusters, c.id)
 	b.x.clusters.Set(c.id, c.lead, c.merged)
 }

@@ -29,6 +29,7 @@ func (b *batch) publish(m *Mutation) Outcome {
 		r.cluster = b.inherited(prev, &j, r.cluster)
 	}
 	b.insert(r, a)
+	teller{b}.tie(r, &j)
 	if prev == nil {
 		b.stem(r, b.x.policy.Flood)
 	}
@@ -232,7 +233,8 @@ func (b *batch) takeOver(r *itemRow) {
 		// id is the ordinal of r: no other cluster will ever have that id.
 		b.leave(r.cluster, old.ordinal)
 		b.setLead(r.cluster, r.ordinal)
-		b.setCluster(clusterRow{id: r.ordinal, lead: old.ordinal, size: 1, first: old.arrivedAt, last: old.arrivedAt})
+		b.setCluster(clusterRow{id: r.ordinal, lead: old.ordinal, follows: r.cluster, size: 1, first: old.arrivedAt,
+			last: old.arrivedAt})
 		next.verdict, next.rule, next.cluster = Unique, ByLicence, r.ordinal
 	}
 	b.setState(old, old.flags, next)

@@ -6,17 +6,21 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// release: a duplicate leads a cluster of its own; a suspect is accepted.
+// release: a duplicate leads a cluster of its own; a suspect is accepted; a telling is the first of its own story.
 func (d *decision) release() {
 	v := d.current()
 	after := ruled(v, Unique, 0)
-	switch v.state.verdict {
-	case Suspect:
+	c := d.batch.cluster(d.cluster)
+	switch accepted := v.state.verdict.Accepted(); {
+	case v.state.verdict == Suspect, accepted && c.follows != 0:
+		if c.follows != 0 {
+			d.direct(c.id, cell{Lead: c.lead})
+		}
 		d.change(v, after)
 		return
-	case Duplicate:
-	default:
-		d.conflict("item %q is %s: only duplicates and suspects can be released", v.id, v.state.verdict)
+	case v.state.verdict != Duplicate:
+		d.conflict("item %q is %s: only duplicates, suspects and later tellings of a story can be released", v.id,
+			v.state.verdict)
 	}
 	after.Cluster = d.vacant(v)
 	if v.flags&resident.Blank == 0 {
@@ -24,7 +28,7 @@ func (d *decision) release() {
 	}
 	if _, merged := d.x.clusters.Own(after.Cluster); merged != 0 {
 		// It led a cluster that was merged away: that one is free again.
-		d.direct(after.Cluster, v.ordinal, 0)
+		d.direct(after.Cluster, cell{Lead: v.ordinal})
 	}
 	d.change(v, after)
 	d.settle(after.Cluster, v)

@@ -12,7 +12,7 @@ const itemColumns = `ordinal, id, seq, revision, title, source, url, published_a
 	sketch, recipe, policy, verdict, rule, of, cluster, series, distance, margin, resemblance, evidence, event`
 
 const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, cluster, policy, revision,
-	note, restores`
+	note, restores, story`
 
 // eventStands is the cause of what an event e states: of an undo, that of the event it brings back.
 const eventStands = `coalesce((SELECT cause FROM events r WHERE r.number = e.restores), e.cause)`
@@ -66,13 +66,14 @@ type eventRow struct {
 	revision          int64
 	note              sql.NullString
 	restores          sql.NullInt64
+	story             sql.NullInt64
 	stands            Cause // see eventStands; no column
 }
 
 // columns are the values of eventColumns, to be read or written.
 func (e *eventRow) columns() []any {
 	return []any{&e.number, &e.ordinal, &e.at, &e.verdict, &e.previous, &e.cause, &e.rule, &e.of, &e.cluster,
-		&e.policy, &e.revision, &e.note, &e.restores}
+		&e.policy, &e.revision, &e.note, &e.restores, &e.story}
 }
 
 func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }

@@ -43,7 +43,7 @@ func (d *decision) mergeInto(v *version, into uint32) {
 	if to == from {
 		d.conflict("cluster %d is that one already", from)
 	}
-	d.direct(from, v.ordinal, to)
+	d.unite(from, v.ordinal, to)
 	d.change(v, ruled(v, Duplicate, target.ordinal))
 }
 
@@ -109,7 +109,9 @@ func (d *decision) lead() {
 	if !old.state.verdict.Accepted() {
 		d.conflict("cluster %d is blocked", d.cluster)
 	}
-	d.direct(d.cluster, v.ordinal, 0)
+	next := d.batch.cluster(d.cluster)
+	next.lead = v.ordinal
+	d.direct(d.cluster, next.cell())
 	up := ruled(v, Unique, 0)
 	if v.flags&resident.Blank == 0 {
 		up.Flags |= resident.Exemplar

@@ -75,6 +75,7 @@ CREATE TABLE events (               -- F: every change of an item's state, gaple
   revision INTEGER NOT NULL,
   note     TEXT,                    -- why, where a person or a source gave a reason
   restores INTEGER,                 -- of an undo: the event whose verdict and reason it brings back
+  story    INTEGER,                 -- the first telling of its story; NULL: its cluster
   sum      INTEGER
 );
 CREATE INDEX events_later ON events (ordinal) WHERE cause > 2; -- causes 1 and 2 are arrivals: items.event
@@ -91,10 +92,14 @@ CREATE TABLE current (              -- P: the state of those versions that are n
   sum      INTEGER
 );
 
+CREATE INDEX current_withdrawn ON current (cluster) WHERE verdict = 4;
+
 CREATE TABLE clusters (             -- P: clusters of two or more, or otherwise not as their id says
   id          INTEGER PRIMARY KEY,  -- = ordinal of the founding item
   lead        INTEGER NOT NULL,     -- 0: no lead is left
   merged_into INTEGER,
+  follows     INTEGER,              -- the telling that it comes after in its story; NULL: it is the first
+  adds        INTEGER NOT NULL,     -- characters, to that one; 0: it tells the same
   size        INTEGER NOT NULL,     -- current members, the lead included
   first_at    INTEGER NOT NULL,
   last_at     INTEGER NOT NULL,     -- arrival of the last copy
@@ -102,6 +107,7 @@ CREATE TABLE clusters (             -- P: clusters of two or more, or otherwise 
 );
 CREATE INDEX clusters_by_last ON clusters (last_at, id);
 CREATE INDEX clusters_by_size ON clusters (size, id);
+CREATE INDEX clusters_by_follows ON clusters (follows) WHERE follows IS NOT NULL;
 CREATE INDEX clusters_exceptions ON clusters (id) WHERE lead != id OR merged_into IS NOT NULL; -- what a start reads
 
 CREATE TABLE members (              -- P: current versions by cluster, leads of singletons left out

@@ -59,14 +59,14 @@ func (d *decision) about(cluster uint32) bool {
 
 func (d *decision) restore(e *effect) {
 	if e.ClusterID != 0 {
-		lead, merged := d.x.clusters.Own(e.ClusterID)
-		if lead == e.Before.Lead && merged == e.Before.Merged {
+		c := d.batch.cluster(e.ClusterID)
+		if c.cell() == e.Before {
 			return // the item that went back took it along
 		}
-		if lead != e.After.Lead || merged != e.After.Merged {
+		if c.cell() != e.After {
 			d.conflict("cluster %d has changed since", e.ClusterID)
 		}
-		d.direct(e.ClusterID, e.Before.Lead, e.Before.Merged)
+		d.direct(e.ClusterID, e.Before)
 		return
 	}
 	v := d.version(e.Item)
@@ -84,7 +84,7 @@ func (d *decision) restore(e *effect) {
 				e.Before.Cluster, v.id)
 		}
 		c := d.batch.cluster(e.After.Cluster)
-		d.direct(c.id, c.lead, e.Before.Cluster)
+		d.direct(c.id, cell{Lead: c.lead, Merged: e.Before.Cluster, Follows: e.Before.Cluster})
 	}
 	before := len(d.changes)
 	d.change(v, e.Before)

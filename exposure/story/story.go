@@ -3,7 +3,6 @@ package story
 
 import (
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -11,17 +10,19 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// Most is how many items a story has at most. A further one begins another story. Rejected copies take half of them
-// at most, so that there is room for what is published.
+// Most is how many items a story has at most: further ones are in none.
 const Most = 64
 
-// Rejected, instead of the characters that an item adds, says that it is a copy that was not published.
-const Rejected = -1
+// Item is an item of a story, its telling, and how many characters that adds to an earlier one.
+type Item struct {
+	ID      string
+	Telling uint32
+	Adds    int
+}
 
-// Stories know which items tell the same story: an item and what it is a copy of or suspected to be, and what that is
-// a copy of. Within a story, a telling is an item with its copies: texts that add nothing to each other. Only items of
-// stories of two or more are kept, in memory, about 130 bytes an item. An unknown item is a story of its own.
-// New makes them. All methods may be called from any goroutine.
+// Stories know which items tell the same story, as the catalogue says. Within a story, a telling is an item with its
+// copies: texts that add nothing to each other. Only items of stories of two or more are kept, in memory, about 130
+// bytes an item. An unknown item is a story of its own. New makes them. All methods may be called from any goroutine.
 //
 // An exposure is stored under its item alone. A filter asks for all items of a story instead, so that stories
 // may merge and part at any time.
@@ -30,32 +31,31 @@ type Stories struct {
 	ready atomic.Bool
 
 	mu    sync.RWMutex
-	items map[string]*item // mu
+	sets  map[uint32]*set  // mu; by number
+	items map[string]place // mu
 	// mu; a bit for each hash, at most one in 16 is set: it sends most items away that are in no story.
 	bits []uint64
 }
 
-// item is an item of a story. All of its fields are under Stories.mu.
-type item struct {
-	id      string
-	of      *item // that it is a copy of, or adds something to; or nil
-	adds    int   // characters, to of; 0: none; or Rejected
-	story   *set
-	telling *item // one of its telling, the same for all of these
-}
-
 // set is the items of one story.
-type set struct{ items []*item }
+type set struct{ items []Item }
+
+// place is where an item is.
+type place struct {
+	*set
+	at int
+}
 
 // New makes empty stories.
 func New() *Stories {
-	return &Stories{seed: rand.Uint64(), items: map[string]*item{}, bits: make([]uint64, 1<<10)}
+	return &Stories{seed: rand.Uint64(), sets: map[uint32]*set{}, items: map[string]place{},
+		bits: make([]uint64, 1<<10)}
 }
 
 // Ready says whether all stories are known.
 func (s *Stories) Ready() bool { return s.ready.Load() }
 
-// SetReady is called when everything that was published before the start has been given to Link.
+// SetReady is called when everything that was published before the start has been given to Set.
 func (s *Stories) SetReady() { s.ready.Store(true) }
 
 // Len is the number of items of stories of two or more.
@@ -69,58 +69,51 @@ func (s *Stories) Len() int {
 func (s *Stories) Others(id string) (others []string) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if it := s.items[id]; it != nil {
-		for _, other := range it.story.items {
-			if other != it {
-				others = append(others, other.id)
+	if p, ok := s.items[id]; ok {
+		for i, other := range p.set.items {
+			if i != p.at {
+				others = append(others, other.ID)
 			}
 		}
 	}
 	return others
 }
 
-// Link says that an item tells the story of another one, and no longer of any that was named before; adds is how many
-// characters it adds, 0 for a copy, or Rejected.
-func (s *Stories) Link(id, of string, adds int) {
+// Set says which items a story has from now on; with fewer than two it is forgotten. Its number is that of one of its
+// tellings: a story with the number of another one is part of this one. An item is in the story that it was last in.
+func (s *Stories) Set(number uint32, items []Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a, b := s.item(id), s.item(of)
-	if a.of == b && a.adds == adds {
+	s.forget(number)
+	if len(items) < 2 {
 		return
 	}
-	a.of, a.adds = b, adds
-	s.again(append(slices.Clone(a.story.items), b.story.items...))
-}
-
-// Unlink says that an item is no copy.
-func (s *Stories) Unlink(id string) {
-	s.mu.RLock()
-	a := s.items[id]
-	s.mu.RUnlock()
-	if a == nil || a.of == nil { // there is one goroutine that changes them
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a.of, a.adds = nil, 0
-	s.again(slices.Clone(a.story.items))
-}
-
-func (s *Stories) item(id string) *item {
-	it := s.items[id]
-	if it == nil {
-		it = &item{id: id}
-		it.story, it.telling = &set{[]*item{it}}, it
-		s.items[id] = it
+	now := &set{items}
+	for at, it := range items {
+		if it.Telling != number {
+			s.forget(it.Telling)
+		}
+		s.items[it.ID] = place{now, at}
 		if 16*len(s.items) > 64*len(s.bits) {
 			s.bits = make([]uint64, 2*len(s.bits))
 			for id := range s.items {
 				s.setBit(id)
 			}
 		}
-		s.setBit(id)
+		s.setBit(it.ID)
 	}
-	return it
+	s.sets[number] = now
+}
+
+func (s *Stories) forget(number uint32) {
+	if was := s.sets[number]; was != nil {
+		for _, it := range was.items {
+			if s.items[it.ID].set == was {
+				delete(s.items, it.ID)
+			}
+		}
+		delete(s.sets, number)
+	}
 }
 
 func (s *Stories) setBit(id string) {
@@ -131,113 +124,48 @@ func (s *Stories) setBit(id string) {
 // bit is the number of the bit of a hash.
 func (s *Stories) bit(hash uint32) uint32 { return hash & uint32(64*len(s.bits)-1) }
 
-// again joins the items of some stories again, as their links say. Those that remain alone are forgotten.
-func (s *Stories) again(items []*item) {
-	for _, it := range items {
-		it.story, it.telling = &set{[]*item{it}}, it
-	}
-	for _, it := range items {
-		if it.of == nil {
-			continue
-		}
-		a, b := it.story, it.of.story
-		most := Most
-		if it.adds == Rejected {
-			most /= 2
-		}
-		if a != b && len(a.items)+len(b.items) > most {
-			it.of, it.adds = nil, 0
-			continue
-		}
-		if a != b {
-			b.items = append(b.items, a.items...)
-			for _, moved := range a.items {
-				moved.story = b
-			}
-		}
-		if from, to := it.telling, it.of.telling; it.adds <= 0 && from != to {
-			for _, moved := range b.items {
-				if moved.telling == from {
-					moved.telling = to
-				}
-			}
-		}
-	}
-	for _, it := range items {
-		if len(it.story.items) == 1 {
-			delete(s.items, it.id)
-		}
-	}
-}
-
 // Found are the stories of the items of one request. Its memory may be used again.
 type Found struct {
 	hashes []uint32
 	hits   []hit
-	others []toldItem // items of these stories, one story after the other
+	others []Item // of these stories, one story after the other
 }
 
-// toldItem is an item of a story: its telling, the same for all items of one, and how many characters that adds to an
-// earlier telling.
-type toldItem struct {
-	id      string
-	telling int
-	adds    int
-}
-
-// hit is an item of the request that is in a story: its telling, and the story's items in others.
-type hit struct{ number, from, to, telling int }
+// hit is an item of the request that is in a story: where it is in others, and the story's items there.
+type hit struct{ number, own, from, to int }
 
 // Find looks up the items of a request.
 func (f *Found) Find(s *Stories, q *wire.Query) {
 	f.hashes, f.hits, f.others = q.Keys(f.hashes, s.seed), f.hits[:0], f.others[:0]
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var known map[*set]hit
+	var known map[*set]int // where they begin in others
 	for i, hash := range f.hashes {
 		at := s.bit(hash)
 		if s.bits[at>>6]>>(at&63)&1 == 0 {
 			continue
 		}
-		it := s.items[string(q.ID(i))]
-		if it == nil {
+		p, ok := s.items[string(q.ID(i))]
+		if !ok {
 			continue
 		}
-		h, ok := known[it.story]
+		from, ok := known[p.set]
 		if !ok {
-			h.from = len(f.others)
-			f.append(it.story.items)
-			h.to = len(f.others)
+			from = len(f.others)
+			f.others = append(f.others, p.set.items...)
 			if known == nil {
-				known = map[*set]hit{}
+				known = map[*set]int{}
 			}
-			known[it.story] = h
+			known[p.set] = from
 		}
-		h.number, h.telling = i, f.others[h.from+slices.Index(it.story.items, it)].telling
-		f.hits = append(f.hits, h)
-	}
-}
-
-// append appends the items of a story. A telling is named by the place of its representative in others.
-func (f *Found) append(items []*item) {
-	from := len(f.others)
-	for _, it := range items {
-		f.others = append(f.others, toldItem{id: it.id, telling: from + slices.Index(items, it.telling)})
-	}
-	told := f.others[from:]
-	for i, it := range items {
-		first := &told[told[i].telling-from]
-		first.adds = max(first.adds, it.adds)
-	}
-	for i := range told {
-		told[i].adds = told[told[i].telling-from].adds
+		f.hits = append(f.hits, hit{i, from + p.at, from, from + len(p.set.items)})
 	}
 }
 
 // AppendKeys appends the keys of all items of the stories found, under the seed of a user.
 func (f *Found) AppendKeys(keys []uint32, seed uint64) []uint32 {
 	for i := range f.others {
-		keys = append(keys, wire.Key([]byte(f.others[i].id), seed))
+		keys = append(keys, wire.Key([]byte(f.others[i].ID), seed))
 	}
 	return keys
 }
@@ -247,9 +175,10 @@ func (f *Found) AppendKeys(keys []uint32, seed uint64) []uint32 {
 // those of the request's n items, and behind them those of AppendKeys.
 func (f *Found) Spread(story bool, adds, n int, keys []uint32, marks []byte) {
 	for _, h := range f.hits {
-		known := story && (adds == 0 || f.others[h.telling].adds < adds)
+		own := &f.others[h.own]
+		known := story && (adds == 0 || own.Adds < adds)
 		for i := h.from; i < h.to; i++ {
-			told := known || f.others[i].telling == h.telling
+			told := known || f.others[i].Telling == own.Telling
 			if told && marks[n+i] != kernel.Unseen && keys[n+i] != keys[h.number] {
 				marks[h.number] = kernel.Exact
 			}

@@ -70,7 +70,8 @@ type comparing struct {
 	doc    *compare.Doc     // of the article; nil until it is needed
 	learnt *compare.Residue // of its source
 
-	judged, looked int // exemplars that it was compared with on sketches, and on texts
+	judged, looked int          // exemplars that it was compared with on sketches, and on texts
+	compared       []*candidate // on texts
 }
 
 // best compares all proposals, every one by its sketch and the likeliest ones by their texts, and returns the best
@@ -85,7 +86,6 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 		return nil, err
 	}
 	slices.SortFunc(candidates, likelier)
-	var compared []*candidate
 	beyond, work := candidates[:0], 0
 	for i, next := range candidates[:min(len(candidates), c.policy.Texts)] {
 		// By the sizes in the sketches: what is cached, or known ahead of time, decides nothing.
@@ -102,13 +102,13 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 		if next.judgement == nil || next.exempt && next.kind() != compare.Duplicate {
 			continue
 		}
-		compared = append(compared, next)
+		c.compared = append(c.compared, next)
 		if next.kind() == compare.Duplicate {
 			break // the likeliest comes first: another could only be a copy of the same
 		}
 	}
-	if len(compared) > 0 {
-		if best := slices.MinFunc(compared, better); best.kind() != compare.Unrelated {
+	if len(c.compared) > 0 {
+		if best := slices.MinFunc(c.compared, better); best.kind() != compare.Unrelated {
 			return best, c.say(ctx, best)
 		}
 	}
@@ -120,6 +120,25 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 		}
 	}
 	return nil, nil
+}
+
+// tied are the clusters of the best candidate and of others that tell of the same matter. There are none if the best
+// one tells of another matter. Others do not count if they share a different part of the article, which is a round-up
+// then, or if they are one, most of which is not in the article.
+func (c *comparing) tied(best *candidate) (clusters []uint32) {
+	if best.kind() < compare.Suspect || best.judgement.Apart() {
+		return nil
+	}
+	clusters = append(clusters, best.cluster)
+	for _, o := range c.compared {
+		if o != best && o.kind() == compare.Suspect && !o.blocked && !o.judgement.Apart() &&
+			float64(o.judgement.Earlier.Covered) >= c.policy.Limits.Earlier &&
+			compare.SameMatter(best.judgement.Alignment, o.judgement.Alignment) {
+			clusters = append(clusters, o.cluster)
+		}
+	}
+	slices.Sort(clusters[1:])
+	return clusters
 }
 
 // say makes the facts of the best candidate.

@@ -109,6 +109,9 @@ type Judgement struct {
 	S           float32 // -1: not measured
 	Resemblance float32 // NaN: not measured
 	Facts       *reason.Facts
+	// Tied are clusters that tell of the same matter, of which a suspect adds something to each: the one it was judged
+	// against, then others.
+	Tied []uint32
 }
 
 func unique() Judgement {
@@ -133,7 +136,9 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	if err != nil || best == nil {
 		return unique(), err
 	}
-	return m.conclude(best), nil
+	j := m.conclude(best)
+	j.Tied = c.tied(best)
+	return j, nil
 }
 
 // headlinesRead bounds the copies among which one with the same headline is looked for.
@@ -172,8 +177,8 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 		return Judgement{}, false, nil
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster,
-		Resemblance: 1,
-		Facts:       &reason.Facts{Reason: compare.Exact}}
+		Resemblance: 1, Tied: []uint32{best.cluster},
+		Facts: &reason.Facts{Reason: compare.Exact}}
 	if j = best.decide(j); untold && j.Rule == verdict.ByExact {
 		j.Facts.Reason = compare.Headlines
 		j = m.doubt(j, &best)
@@ -203,8 +208,8 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 		return unique()
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster,
-		Distance: bestDistance,
-		S:        print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()),
+		Distance: bestDistance, Tied: []uint32{best.cluster},
+		S: print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()),
 		Facts: &reason.Facts{Reason: reason.Distance}}
 	return best.decide(j)
 }

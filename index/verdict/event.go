@@ -31,6 +31,7 @@ type Event struct {
 	Rule        Rule          `json:"rule,omitempty"`
 	Of          string        `json:"of,omitempty"`
 	Cluster     uint32        `json:"cluster"`
+	Story       uint32        `json:"story"` // the first telling of its story
 	Series      uint32        `json:"series,omitempty"`
 	Distance    *int          `json:"distance,omitempty"`    // bits, 0…64
 	Margin      *float32      `json:"margin,omitempty"`      // S, 0…64

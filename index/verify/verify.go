@@ -81,6 +81,9 @@ var rules = []struct{ what, query string }{
 			(SELECT 1 FROM members m WHERE m.cluster = coalesce(c.cluster, i.cluster) AND m.ordinal = i.ordinal)`},
 	{"member belongs to another cluster", `SELECT m.ordinal FROM members m JOIN items i ON i.ordinal = m.ordinal
 		LEFT JOIN current c ON c.ordinal = i.ordinal WHERE coalesce(c.cluster, i.cluster) != m.cluster`},
+	{"cluster follows what is no cluster, or not the one that it was merged into", `SELECT id FROM clusters k
+		WHERE NOT EXISTS (SELECT 1 FROM items WHERE ordinal = follows) AND follows IS NOT NULL
+		OR merged_into IS NOT NULL AND follows IS NOT merged_into`},
 	{"form of no item", `SELECT place & 0xffffffff FROM overlay
 		WHERE NOT EXISTS (SELECT 1 FROM items WHERE ordinal = place & 0xffffffff)`},
 	{"kept text belongs to no item", `SELECT ordinal FROM texts t

@@ -1,0 +1,64 @@
+package browse
+
+import (
+	"context"
+
+	"jianguo/index"
+	"jianguo/index/stories"
+	"jianguo/index/verdict"
+	"jianguo/internal/must"
+	"jianguo/internal/wrap"
+)
+
+// Chain is a whole story: its tellings by arrival.
+type Chain struct {
+	Number   uint32 // of the story
+	Tellings []Telling
+	More     int // tellings that are left out
+}
+
+// Telling is a cluster in its story, and a page of its members.
+type Telling struct {
+	StoryView
+	stories.Telling
+	// Told is the version that was judged against an earlier telling, and Against the version of that; nil: it is the
+	// first, or an editor's doing.
+	Told, Against *index.Brief
+}
+
+// Copies is how many items tell the same as the lead.
+func (t *Telling) Copies() int {
+	if t.Lead == nil {
+		return t.Size
+	}
+	return t.Size - 1
+}
+
+// mostChain is how many tellings of a story are read.
+const mostChain = 100
+
+// ReadChain reads the story that a cluster tells, with so many members of each telling at most.
+func ReadChain(ctx context.Context, b *Model, cluster uint32, members int) (*Chain, error) {
+	chain, err := must.Try(func() *Chain { return readChain(ctx, b, cluster, members) })
+	return chain, wrap.Err(err, "browse: story of cluster %d", cluster)
+}
+
+func readChain(ctx context.Context, b *Model, cluster uint32, members int) *Chain {
+	if state, _ := b.cat.State(cluster); state == 0 {
+		must.Do(verdict.ErrNotFound)
+	}
+	c := &Chain{Number: must.Get(stories.Of(ctx, b.cat.Tables(), cluster))}
+	tellings := must.Get(stories.Tellings(ctx, b.cat.Tables(), c.Number))
+	c.More = max(0, len(tellings)-mostChain)
+	for _, t := range tellings[:len(tellings)-c.More] {
+		view := Telling{StoryView: *b.readStory(ctx, t.Cluster, 0, members), Telling: t}
+		if t.Adds > 0 { // the founder was judged, or a revision of it
+			if view.Told = view.Lead; view.Told == nil || view.Told.Of == 0 {
+				view.Told = must.Get(b.cat.Briefs(ctx, []uint32{t.Cluster}))[t.Cluster]
+			}
+			view.Against = must.Get(b.cat.Briefs(ctx, []uint32{view.Told.Against}))[view.Told.Against]
+		}
+		c.Tellings = append(c.Tellings, view)
+	}
+	return c
+}

@@ -1,0 +1,119 @@
+// Package stories reads which clusters of a catalogue tell one story.
+//
+// A story is a tree of tellings, which are clusters: each but the first follows an earlier one, that its text was
+// judged against or that an editor merged it into. Its number is that of the first; the number of each other telling
+// leads there, so a story that is joined to another one becomes an alias of it.
+package stories
+
+import (
+	"context"
+	"database/sql"
+
+	"jianguo/index/verdict"
+	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
+)
+
+const (
+	// pathQuery yields a cluster, what it follows, and so on up to the first telling. A file that is damaged may have
+	// a circle.
+	pathQuery = `WITH RECURSIVE path (id, n) AS (VALUES (?1, 0) UNION ALL SELECT c.follows, n + 1
+		FROM path JOIN clusters c USING (id) WHERE c.follows IS NOT NULL AND n < 10000) SELECT id FROM path ORDER BY n`
+	// toldQuery begins a query of the clusters of the story ?1, each with its telling and what that adds.
+	toldQuery = `WITH RECURSIVE told (id, follows, telling, adds) AS (VALUES (?1, 0, ?1, 0) UNION
+		SELECT c.id, t.id, iif(c.adds = 0, t.telling, c.id), iif(c.adds = 0, t.adds, c.adds)
+		FROM told t JOIN clusters c ON c.follows = t.id) `
+)
+
+// Path is a cluster, what it follows, and so on up to the first telling of its story, which is its number.
+func Path(ctx context.Context, db sqlite.Querier, cluster uint32) ([]uint32, error) {
+	path, err := sqlite.Column[uint32](ctx, db, pathQuery, cluster)
+	return path, wrap.Err(err, "story of cluster %d", cluster)
+}
+
+// Of is the number of the story that a cluster tells.
+func Of(ctx context.Context, db sqlite.Querier, cluster uint32) (uint32, error) {
+	path, err := Path(ctx, db, cluster)
+	if err != nil {
+		return 0, err
+	}
+	return path[len(path)-1], nil
+}
+
+// Size is how many clusters a story has.
+func Size(ctx context.Context, db sqlite.Querier, story uint32) (int, error) {
+	n, err := sqlite.Column[int](ctx, db, toldQuery+`SELECT count(*) FROM told`, story)
+	if err != nil {
+		return 0, err
+	}
+	return n[0], nil
+}
+
+// Telling is a telling of a story.
+type Telling struct {
+	Cluster uint32
+	Follows uint32 // the telling that it comes after; 0: it is the first
+	Adds    int    // characters, to that one; 0: it tells the same
+}
+
+// Tellings lists the tellings of a story, by its number, in the order in which they arrived.
+func Tellings(ctx context.Context, db sqlite.Querier, story uint32) ([]Telling, error) {
+	return sqlite.All(ctx, db, func(t *Telling) []any { return []any{&t.Cluster, &t.Follows, &t.Adds} },
+		toldQuery+`SELECT t.id, t.follows, coalesce(c.adds, 0) FROM told t LEFT JOIN clusters c USING (id)
+		WHERE c.merged_into IS NULL ORDER BY t.id`, story)
+}
+
+// Item is an item of a story, its telling, and how many characters that adds to an earlier one.
+type Item struct {
+	ID      string
+	Telling uint32
+	Adds    int
+}
+
+// Items lists the items of a story, withdrawn ones too: the leads first, at most so many.
+func Items(ctx context.Context, db sqlite.Querier, story uint32, most int) ([]Item, error) {
+	return sqlite.All(ctx, db, func(t *Item) []any { return []any{&t.ID, &t.Telling, &t.Adds} }, toldQuery+`
+		SELECT i.id, m.telling, m.adds FROM (SELECT ordinal, telling, adds, min(copy) AS copy FROM (
+			SELECT coalesce(c.lead, t.id) AS ordinal, t.telling, t.adds, 0 AS copy
+				FROM told t LEFT JOIN clusters c USING (id)
+			UNION ALL SELECT m.ordinal, t.telling, t.adds, 1 FROM told t JOIN members m ON m.cluster = t.id
+			UNION ALL SELECT c.ordinal, t.telling, t.adds, 1 FROM told t JOIN current c ON c.cluster = t.id
+				AND c.verdict = 4 AND c.flags & 32 = 0)
+			GROUP BY ordinal ORDER BY copy, ordinal LIMIT ?2) m JOIN items i ON i.ordinal = m.ordinal`, story, most)
+}
+
+// Changed are the stories that the events (after, to] may have changed, by their numbers, with at most so many items
+// each. A number that names no story any more has none. versions lists the ordinals of an id.
+func Changed(ctx context.Context, db *sql.DB, versions func(id string) []uint32, after, to uint64, most int) (
+	changed map[uint32][]Item, err error) {
+	changed = map[uint32][]Item{}
+	err = must.Catch(func() {
+		var ordinals []uint32
+		for r := range sqlite.Rows(ctx, db, `SELECT DISTINCT e.ordinal, i.id, e.cause FROM events e
+			JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? AND e.number <= ?
+			AND NOT (e.cause = 1 AND e.verdict = 1 AND e.of IS NULL)`, after, to) {
+			var ordinal uint32
+			var id string
+			var cause verdict.Cause
+			must.Do(r.Scan(&ordinal, &id, &cause))
+			if ordinals = append(ordinals, ordinal); cause == verdict.CauseRevision {
+				ordinals = append(ordinals, versions(id)...)
+			}
+		}
+		for _, number := range must.Get(sqlite.Column[uint32](ctx, db, `WITH changed AS
+			(SELECT value AS ordinal FROM json_each(?)), told AS (SELECT e.cluster, e.story FROM changed c
+				JOIN items i ON i.ordinal = c.ordinal JOIN events e ON e.number = i.event
+			UNION SELECT e.cluster, e.story FROM changed c JOIN events e ON e.ordinal = c.ordinal AND e.cause > 2)
+			SELECT cluster FROM told UNION SELECT story FROM told WHERE story IS NOT NULL`, sqlite.List(ordinals))) {
+			story := must.Get(Of(ctx, db, number))
+			if number != story {
+				changed[number] = nil
+			}
+			if changed[story] == nil {
+				changed[story] = must.Get(Items(ctx, db, story, most))
+			}
+		}
+	})
+	return changed, wrap.Err(err, "stories of the events after %d", after)
+}

@@ -1,0 +1,94 @@
+package index
+
+import (
+	"slices"
+
+	"jianguo/compare"
+	"jianguo/index/match"
+	"jianguo/index/stories"
+	"jianguo/internal/must"
+)
+
+// mostTellings is how many tellings a story grows to by what arrives: a further one begins a story. Decisions of
+// editors have no bound.
+const mostTellings = 32
+
+func (c *clusterRow) cell() cell {
+	return cell{Lead: c.lead, Merged: c.merged, Follows: c.follows, Adds: c.adds}
+}
+
+// teller is a batch that ties tellings.
+type teller struct{ *batch }
+
+// path is stories.Path.
+func (b *batch) path(cluster uint32) []uint32 { return must.Get(stories.Path(b.ctx, b.x.w, cluster)) }
+
+func last(path []uint32) uint32 { return path[len(path)-1] }
+
+// tie lets a version that has just been inserted follow the telling that it was judged against, and joins the stories
+// of others of the same matter.
+func (b teller) tie(r *itemRow, j *match.Judgement) {
+	adds := 0
+	if f := j.Facts; f != nil && f.New != nil && slices.Contains([]string{compare.Extends, compare.Overlap,
+		compare.Update}, f.Reason) {
+		adds = f.New.Characters
+	}
+	if r.verdict == Suspect {
+		adds = max(adds, 1)
+	}
+	if r.verdict != Suspect && r.rule != ByLicence {
+		return
+	}
+	for i, cluster := range j.Tied {
+		if i == 0 {
+			b.follow(r.cluster, cluster, adds)
+		} else if a, o := last(b.path(r.cluster)), last(b.path(cluster)); a != o {
+			b.follow(max(a, o), min(a, o), 1)
+		}
+	}
+}
+
+// follow lets a cluster follow another one, unless it follows one, or comes before it, or the story would be too large.
+func (b teller) follow(id, to uint32, adds int) {
+	c, path := b.cluster(id), b.path(to)
+	size := func(story uint32) int { return must.Get(stories.Size(b.ctx, b.x.w, story)) }
+	if c.follows != 0 || slices.Contains(path, id) || size(id)+size(last(path)) > mostTellings {
+		return
+	}
+	c.follows, c.adds = to, adds
+	b.setCluster(c)
+}
+
+// unite makes a telling, led by an item, part of another one, and their stories one.
+func (d *decision) unite(from, lead, to uint32) {
+	was, path := d.batch.cluster(from), d.path(to)
+	first := d.batch.cluster(last(d.path(from)))
+	switch {
+	case slices.Contains(path, from): // what follows it takes its place
+		next := d.batch.cluster(to)
+		next.follows, next.adds = was.follows, was.adds
+		d.direct(to, next.cell())
+	case first.id != from && first.id != last(path): // its story goes along
+		first.follows, first.adds = to, 1
+		d.direct(first.id, first.cell())
+	}
+	d.direct(from, cell{Lead: lead, Merged: to, Follows: to})
+}
+
+// tellMoved emits an event for the lead of each telling that follows another one by a decision, and had no event.
+func (d *decision) tellMoved() {
+	for _, id := range d.moved {
+		lead, merged := d.x.clusters.Own(id)
+		told := func(c changeOf) bool { return c.item.ordinal == lead }
+		if lead == 0 || merged != 0 || slices.ContainsFunc(d.changes, told) {
+			continue
+		}
+		v := d.version(lead)
+		c := changeOf{eventRow{at: millis(d.req.At), verdict: v.state.verdict, previous: v.state.verdict,
+			cause: CauseEditor, rule: v.state.rule, of: ordinalOrNull(v.state.of),
+			cluster: d.x.clusters.Resolve(v.state.cluster), revision: v.state.revision, note: textOrNull(d.note)},
+			&v.itemRow}
+		d.changes = append(d.changes, c)
+		d.events = append(d.events, d.emit(c.event, c.item))
+	}
+}

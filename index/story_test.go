@@ -1,0 +1,221 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"jianguo/index/indextest"
+	"jianguo/index/resident"
+	"jianguo/index/stories"
+	"jianguo/internal/testbed"
+)
+
+// storyModel knows what each cluster follows, and what that was before each decision.
+type storyModel struct {
+	x       *Index
+	follows map[uint32]uint32
+	was     map[uint64]map[uint32]uint32 // by decision
+	matters map[string]int               // by item
+}
+
+func (m *storyModel) first(cluster uint32) uint32 {
+	for m.follows[cluster] != 0 {
+		cluster = m.follows[cluster]
+	}
+	return cluster
+}
+
+// cluster is the cluster of an item, merges not followed.
+func (m *storyModel) cluster(id string) uint32 {
+	if own := m.x.Versions(id); len(own) > 0 {
+		return m.x.tables.Rows.Cluster(own[0])
+	}
+	return 0
+}
+
+// arrives is a telling that was judged against another one: it ties all stories with an exemplar of its matter.
+func (m *storyModel) arrives(e *Event, matter int) {
+	m.follows[e.Cluster] = m.x.clusters.Resolve(m.cluster(e.Of))
+	var others []uint32
+	for id, of := range m.matters {
+		if id != e.ID && of == matter && m.x.tables.Rows.Flags(m.x.Versions(id)[0])&resident.Exemplar != 0 {
+			others = append(others, m.x.clusters.Resolve(m.cluster(id)))
+		}
+	}
+	slices.Sort(others)
+	for _, other := range others {
+		if a, b := m.first(e.Cluster), m.first(other); a != b {
+			m.follows[max(a, b)] = min(a, b)
+		}
+	}
+}
+
+// merge lists what a merge changes.
+func (m *storyModel) merge(from, to uint32) map[uint32]uint32 {
+	changes := map[uint32]uint32{from: to}
+	for at := to; at != 0; at = m.follows[at] {
+		if at == from {
+			changes[to] = m.follows[from]
+			return changes
+		}
+	}
+	if first := m.first(from); first != from && first != m.first(to) {
+		changes[first] = to
+	}
+	return changes
+}
+
+// decide lets an editor decide, and notes what that changes.
+func (m *storyModel) decide(rt *rapid.T, req DecisionRequest) {
+	cluster := m.cluster(req.Item)
+	req.Cluster, req.Into = m.x.clusters.Resolve(cluster), m.x.clusters.Resolve(req.Into)
+	merge := m.merge(req.Cluster, req.Into)
+	d, err := m.x.Decide(context.Background(), req)
+	var conflict *ConflictError
+	if errors.As(err, &conflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrQuery) {
+		return
+	}
+	if err != nil {
+		rt.Fatal(err)
+	}
+	was := map[uint32]uint32{}
+	m.was[d.Number] = was
+	switch now := m.cluster(req.Item); {
+	case req.Kind == Undo:
+		delete(m.was, d.Number)
+		maps.Copy(m.follows, m.was[req.Undo])
+	case req.Kind == Merge:
+		for cluster, to := range merge {
+			was[cluster], m.follows[cluster] = m.follows[cluster], to
+		}
+	case now != cluster: // a copy leads a cluster of its own, which an undo merges into that of before
+		was[now] = cluster
+	default:
+		was[now] = m.follows[now]
+		m.follows[now] = 0
+	}
+}
+
+// compare compares the stories of all items with those of the model.
+func (m *storyModel) compare(rt *rapid.T) {
+	_, last := m.x.Applied()
+	retold, err := stories.Changed(context.Background(), m.x.reader, m.x.Versions, 0, last, 64)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	told := map[string]uint32{}
+	for number, items := range retold {
+		for _, it := range items {
+			if told[it.ID] != 0 {
+				rt.Fatalf("%s is in two stories", it.ID)
+			}
+			told[it.ID] = number
+		}
+	}
+	for id := range m.matters {
+		number, err := stories.Of(context.Background(), m.x.reader, m.cluster(id))
+		if want := m.first(m.cluster(id)); err != nil || number != want || told[id] != want && told[id] != 0 {
+			rt.Fatalf("%s is in story %d and told in %d, %v, want %d: %v", id, number, told[id], err, want, m.follows)
+		}
+	}
+}
+
+// TestStoriesAtRandom: tellings of three matters and their copies arrive, editors release and merge, decisions are taken
+// back, the service restarts: each item is in the story that a simple model says.
+func TestStoriesAtRandom(t *testing.T) {
+	testbed.Check(t, func(rt *rapid.T) {
+		dir := t.TempDir()
+		x := openTexts(t, dir, 0)
+		defer func() { _ = x.Close() }()
+		m := &storyModel{x, map[uint32]uint32{}, map[uint64]map[uint32]uint32{}, map[string]int{}}
+		p := &indextest.Press{Rand: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))}
+		matters := []string{string(p.Words(240)), string(p.Words(240)), string(p.Words(240))}
+		bodies := map[string]string{}
+		for seq := range rapid.IntRange(4, 14).Draw(rt, "steps") {
+			id, matter, kept := fmt.Sprint("n", seq), rapid.IntRange(0, 2).Draw(rt, "matter"), slices.Sorted(maps.Keys(bodies))
+			draw := func(what string) string {
+				if len(kept) == 0 {
+					return ""
+				}
+				return rapid.SampledFrom(kept).Draw(rt, what)
+			}
+			item, other := draw("item"), draw("other")
+			step := rapid.SampledFrom([]string{"telling", "telling", "telling", "copy", Release, Merge, Undo, "restart"}).Draw(rt, "step")
+			switch {
+			case step == "telling", step == "copy" && item != "":
+				body := matters[matter] + string(p.Words(130))
+				if step == "copy" {
+					body, matter = bodies[item], m.matters[item]
+				}
+				e := add(rt, x, seq+1, id, body)
+				if bodies[id], m.matters[id] = body, matter; e.Verdict == Suspect {
+					m.arrives(&e, matter)
+				}
+				if want := m.first(e.Cluster); e.Story != want {
+					rt.Fatalf("%s is in story %d by its event, want %d", id, e.Story, want)
+				}
+			case step == "restart":
+				if err := x.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				x = openTexts(t, dir, 0)
+				m.x = x
+			case item != "":
+				m.decide(rt, DecisionRequest{Kind: step, By: "张三", At: testStart, Item: item, Into: m.cluster(other),
+					Undo: uint64(rapid.IntRange(1, 6).Draw(rt, "undo"))})
+			}
+			m.compare(rt)
+		}
+		mustVerify(rt, x)
+	})
+}
+
+func add(t tester, x *Index, seq int, id, body string) Event {
+	t.Helper()
+	at := testStart.Add(time.Duration(seq) * time.Minute)
+	out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(seq), At: at, Article: indextest.ArticleOf(id, body)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0].Event
+}
+
+// TestStoriesEnd: a round-up of two matters joins no stories, by itself or by what comes later; a text that repeats only
+// the background of another one begins a story; and a story ends at its bound.
+func TestStoriesEnd(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	defer func() { _ = x.Close() }()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(4, 5))}
+	a, b, seq := string(p.Words(240)), string(p.Words(240)), 0
+	is := func(body string, v Verdict, story uint32) {
+		t.Helper()
+		seq++
+		if e := add(t, x, seq, fmt.Sprint("n", seq), body); e.Verdict != v || e.Story != story {
+			t.Errorf("n%d is %s of %q in story %d, want %s in %d", seq, e.Verdict, e.Of, e.Story, v, story)
+		}
+	}
+	is(a+string(p.Words(60)), Unique, 1)
+	is(b+string(p.Words(60)), Unique, 2)
+	is(a+string([]rune(b)[:220]), Suspect, 1)
+	is(b+string(p.Words(130)), Suspect, 2)
+	is(a+string(p.Words(130)), Suspect, 1)
+	background := string(p.Words(240))
+	is(string(p.Words(110))+background, Unique, 6)
+	is(string(p.Words(110))+background, Suspect, 7)
+	c := string(p.Words(240))
+	is(c+string(p.Words(130)), Unique, 8)
+	for range mostTellings - 1 {
+		is(c+string(p.Words(130)), Suspect, 8)
+	}
+	full := uint32(seq + 1)
+	is(c+string(p.Words(130)), Suspect, full)
+	mustVerify(t, x)
+}
