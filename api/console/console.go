@@ -91,6 +91,7 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"GET", "/console/into", reader, c.into},
 		{"GET", "/console/clusters", reader, c.clusters},
 		{"GET", "/console/cluster", reader, c.cluster},
+		{"GET", "/console/story", reader, c.story},
 		{"GET", "/console/suspects", reader, c.suspects},
 		{"GET", "/console/review", reader, c.review},
 		{"POST", "/console/review", reader, c.confirm},

@@ -3,9 +3,11 @@
 package console_test
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -231,4 +233,59 @@ func TestWrongInput(t *testing.T) {
 	if _, page := get(t, r, resp.Header.Get("Location"), cookie); !strings.Contains(page, "没有勾选任何一篇") {
 		t.Errorf("nothing was picked: %s", resp.Header.Get("Location"))
 	}
+}
+
+// TestChain: a story shows what its later telling added and who copied the first; an editor splits that one off, and the
+// undo of the notice puts it back.
+func TestChain(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	more := longer(700)
+	for _, it := range []ingest.Item{{ID: "first", Title: "渔村首报", Source: "甲报", Body: village(700)},
+		{ID: "again", Title: "渔村首报", Source: "乙网", Body: village(700)}, more} {
+		submit(t, r, it)
+	}
+	cookie := session(t, r, "lin-secret-token-1")
+	it, err := r.Index.Item(t.Context(), more.ID)
+	if err != nil || it.Event.Verdict != index.Suspect || len(it.Event.Facts.New.Quotes) == 0 {
+		t.Fatalf("%+v %v", it, err)
+	}
+	address := fmt.Sprint("/console/story?id=", it.Event.Cluster)
+	shows := func(tellings int) (page string) {
+		t.Helper()
+		_, page = get(t, r, address, cookie)
+		if n := strings.Count(page, `<li class="card">`); n != tellings {
+			t.Fatalf("%d tellings, want %d:\n%s", n, tellings, page)
+		}
+		return page
+	}
+	page := shows(2)
+	for _, says := range []string{"渔村首报", "副本 1 篇", "乙网", it.Event.Facts.New.Quotes[0] + "</ins>", "拆出"} {
+		if !strings.Contains(page, says) {
+			t.Errorf("the chain does not say %q:\n%s", says, page)
+		}
+	}
+	_, english := get(t, r, address+"&lang=en", cookie)
+	if !strings.Contains(english, "Split off") || !strings.Contains(english, "Judged against") {
+		t.Errorf("in English:\n%s", english)
+	}
+	token := formToken(t, page)
+	post := func(form url.Values) (page string) {
+		t.Helper()
+		form.Set("form", token)
+		form.Set("to", address)
+		req, _ := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, _ := ask(t, req, cookie)
+		_, page = get(t, r, resp.Header.Get("Location"), cookie)
+		return page
+	}
+	page = post(url.Values{"kind": {"release"}, "item": {more.ID}})
+	undo := regexp.MustCompile(`name="undo" value="(\d+)"`).FindStringSubmatch(page)
+	if undo == nil {
+		t.Fatalf("no undo:\n%s", page)
+	}
+	shows(1)
+	post(url.Values{"kind": {"undo"}, "undo": undo[1:]})
+	shows(2)
 }

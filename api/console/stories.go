@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/index/stories"
 	"jianguo/internal/must"
 )
 
@@ -35,8 +37,8 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 	if v.Words != "" {
 		q.Clusters = c.cfg.Index.VersionClusters(must.Get(c.find(ctx, v.Words, 800)))
 	}
-	stories := must.Get(c.cfg.Browse.Stories(ctx, q))
-	v.Stories, v.Next = stories.Stories, stories.Next
+	list := must.Get(c.cfg.Browse.Stories(ctx, q))
+	v.Stories, v.Next = list.Stories, list.Next
 	for _, s := range must.Get(c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 0, 60)) {
 		v.Sources = append(v.Sources, s.Name)
 	}
@@ -47,6 +49,7 @@ type clusterView struct {
 	*browse.StoryView
 	Decisions []index.Decision
 	Blocked   bool
+	Tellings  int // of its story
 }
 
 const memberPage = 40
@@ -56,10 +59,47 @@ func (c *Console) cluster(ctx context.Context, p *page) string {
 	v := &clusterView{StoryView: story}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
+	tables := c.cfg.Index.Tables()
+	v.Tellings = len(must.Get(stories.Tellings(ctx, tables, must.Get(stories.Of(ctx, tables, story.ID)))))
 	if story.Lead != nil {
 		p.Title = story.Lead.Title
 	}
 	return p.show("cluster", "clusters", fmt.Sprint("故事 ", story.ID), fmt.Sprint("Story ", story.ID), v)
+}
+
+// storyView is a story as a chain of tellings.
+type storyView struct {
+	*browse.Chain
+	Copies  int
+	Spreads []spread // of whom most copies are, at most three
+}
+
+type spread struct {
+	Name   string
+	Copies int
+}
+
+// story shows who told it first, what each later telling added, and who copied that.
+func (c *Console) story(ctx context.Context, p *page) string {
+	v := &storyView{Chain: must.Get(browse.ReadChain(ctx, c.cfg.Browse, uint32(p.number("id")), memberPage))}
+	copies := map[string]int{}
+	for i := range v.Tellings {
+		t := &v.Tellings[i]
+		v.Copies += t.Copies()
+		for _, m := range t.Members {
+			if m.Verdict == index.Duplicate && m.Source != "" {
+				copies[m.Source]++
+			}
+		}
+	}
+	for name, n := range copies {
+		v.Spreads = append(v.Spreads, spread{name, n})
+	}
+	slices.SortFunc(v.Spreads, func(a, b spread) int {
+		return cmp.Or(b.Copies-a.Copies, strings.Compare(a.Name, b.Name))
+	})
+	v.Spreads = v.Spreads[:min(3, len(v.Spreads))]
+	return p.show("story", "clusters", fmt.Sprint("脉络 ", v.Number), fmt.Sprint("Chain ", v.Number), v)
 }
 
 // intoView shows what an item or a story would be put into, before it is.
