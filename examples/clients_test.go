@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -23,7 +25,10 @@ import (
 	"jianguo/internal/testbed"
 )
 
-const token = "recall-token-of-the-test"
+const (
+	token     = "recall-token-of-the-test"
+	publisher = "platform-token-of-the-test"
+)
 
 // startServer builds jianguo and runs it on loopback with a token.
 func startServer(t *testing.T) (url string) {
@@ -31,7 +36,7 @@ func startServer(t *testing.T) (url string) {
 	dir := t.TempDir()
 	binary := filepath.Join(testbed.Programs(t), "jianguo")
 	tokens := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(tokens, []byte("example recall "+token+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("example recall "+token+"\npress platform "+publisher+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	data := filepath.Join(dir, "data")
@@ -160,9 +165,79 @@ func TestPythonTriesAgain(t *testing.T) {
 	}
 }
 
+// TestFeed: who has read the first report in the feed is shown its copy no more, but the update and other news.
+func TestFeed(t *testing.T) {
+	t.Parallel()
+	service := startServer(t)
+	characters := func(n, from int) string {
+		r := rand.New(rand.NewPCG(uint64(from), 1))
+		text := make([]rune, n)
+		for i := range text {
+			text[i] = rune(0x4e00 + r.IntN(5000))
+		}
+		return string(text)
+	}
+	articles := filepath.Join(t.TempDir(), "articles.jsonl")
+	var lines []byte
+	report := characters(250, 1)
+	for _, a := range [][2]string{{"report", report}, {"copy", report + "。"}, {"update", report + "。" + characters(140, 2)}, {"other", characters(250, 3)}} {
+		line, _ := json.Marshal(map[string]string{"id": a[0], "title": "title of " + a[0], "body": a[1]})
+		lines = append(append(lines, line...), '\n')
+		req, _ := http.NewRequest(http.MethodPost, service+"/items", bytes.NewReader(line))
+		req.Header.Set("Authorization", "Bearer "+publisher)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp, err)
+		}
+		resp.Body.Close()
+	}
+	if err := os.WriteFile(articles, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("python3", "-Werror", "feed.py", service, articles, token)
+	cmd.Dir, cmd.Stderr = "python", os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = testbed.Start(cmd)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := func(resp *http.Response, err error) (list []string) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		page, _ := io.ReadAll(resp.Body)
+		for _, m := range regexp.MustCompile(`<button>title of (\w+)</button>`).FindAllSubmatch(page, -1) {
+			list = append(list, string(m[1]))
+		}
+		return list
+	}
+	address = strings.TrimSpace(address)
+	if got := titles(http.Get(address)); strings.Join(got, " ") != "report copy update other" {
+		t.Fatalf("before: %q", got)
+	}
+	http.PostForm(address, url.Values{"user": {"ann"}, "id": {"report"}})
+	for range 100 { // the filter knows stories within a moment
+		if got := titles(http.Get(address)); strings.Join(got, " ") == "update other" {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("after: %q", titles(http.Get(address)))
+}
+
 // TestClientsAreShort keeps the promise that each is a hundred lines at most.
 func TestClientsAreShort(t *testing.T) {
-	for _, name := range []string{"java/ExposureClient.java", "cpp/client.cpp", "go/main.go", "python/client.py"} {
+	for _, name := range []string{"java/ExposureClient.java", "cpp/client.cpp", "go/main.go", "python/client.py", "python/feed.py"} {
 		f, err := os.Open(name)
 		if err != nil {
 			t.Fatal(err)
