@@ -33,6 +33,7 @@ import (
 	"jianguo/compare/reason"
 	"jianguo/index"
 	"jianguo/index/match"
+	"jianguo/index/stories"
 	"jianguo/ingest"
 	"jianguo/segment"
 )
@@ -110,6 +111,11 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 		cfg.Progress("feeding", int64(len(b.events)), int64(len(b.items)))
 	}
 	b.feeding = time.Since(start)
+	for i := range b.events { // later tellings may have joined stories
+		if b.events[i].Story, err = stories.Of(ctx, b.index.Tables(), b.events[i].Cluster); err != nil {
+			return nil, err
+		}
+	}
 	b.probe = b.index.Probe()
 	for ordinal := uint32(1); ordinal <= b.probe.Last; ordinal++ {
 		b.hidden[ordinal] = true

@@ -3,13 +3,16 @@ package eval
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+
+	"jianguo/index"
 )
 
-// Clusters compares the clusters of the feed with those of the labels, over the labelled items.
+// Clusters compares the clusters, or the stories, of the feed with those of the labels, over the labelled items.
 type Clusters struct {
 	Items    int `json:"items"`
-	Labelled int `json:"labelled"` // clusters: items linked by pairs that add nothing
+	Labelled int `json:"labelled"` // clusters: items that pairs link
 	Found    int `json:"found"`
 	// Rand is the adjusted Rand index (Hubert & Arabie 1985): 1 for the same clusters, 0 for
 	// clusters by chance. Two items that no label links count as different.
@@ -18,6 +21,18 @@ type Clusters struct {
 
 // clusters compares the clusters of the labelled items.
 func (b *Bench) clusters(judged []Judged) *Clusters {
+	return b.partition(judged, func(j *Judged) bool { return j.Adds == Nothing },
+		func(e *index.Event) uint32 { return e.Cluster })
+}
+
+// stories compares their stories. By the labels, one matter is what repeats another text, whatever it adds.
+func (b *Bench) stories(judged []Judged) *Clusters {
+	kinds := []string{"same", "contained", "extends", "overlap", "update"}
+	return b.partition(judged, func(j *Judged) bool { return slices.Contains(kinds, j.Kind) },
+		func(e *index.Event) uint32 { return e.Story })
+}
+
+func (b *Bench) partition(judged []Judged, linked func(*Judged) bool, of func(*index.Event) uint32) *Clusters {
 	root, found := map[string]string{}, map[string]string{}
 	// find returns the item that stands for all items linked to one (union-find).
 	find := func(id string) string {
@@ -31,9 +46,9 @@ func (b *Bench) clusters(judged []Judged) *Clusters {
 			if root[id] == "" {
 				root[id] = id
 			}
-			found[id] = strconv.Itoa(int(b.events[b.position[id]].Cluster))
+			found[id] = strconv.Itoa(int(of(&b.events[b.position[id]])))
 		}
-		if judged[i].Adds == Nothing {
+		if linked(&judged[i]) {
 			root[find(judged[i].A)] = find(judged[i].B)
 		}
 	}
@@ -80,7 +95,7 @@ func pairsOf[K comparable](sizes map[K]int) (n float64) {
 	return n
 }
 
-func (c *Clusters) print(w io.Writer) {
-	fmt.Fprintf(w, "\nClusters of the %d labelled items: adjusted Rand index %.3f; %d by labels, %d found\n",
-		c.Items, c.Rand, c.Labelled, c.Found)
+func (c *Clusters) print(w io.Writer, name string) {
+	fmt.Fprintf(w, "\n%s of the %d labelled items: adjusted Rand index %.3f; %d by labels, %d found\n", name, c.Items,
+		c.Rand, c.Labelled, c.Found)
 }

@@ -103,8 +103,9 @@ type Report struct {
 	Groups []Row     `json:"groups"`
 	Kinds  []Row     `json:"kinds"`
 	Rules  []RuleRow `json:"rules"`
-	// Clusters are those of the feed against those of the labels; nil for pairs of texts.
+	// Clusters and Stories are those of the feed against those of the labels; nil for pairs of texts.
 	Clusters *Clusters `json:"clusters,omitempty"`
+	Stories  *Clusters `json:"stories,omitempty"`
 	Pairs    []Judged  `json:"pairs"`
 
 	texts bool // pairs of texts, positive or negative
@@ -113,7 +114,7 @@ type Report struct {
 // Sum sums up labelled pairs of items of the corpus.
 func (b *Bench) Sum(title string, judged []Judged) *Report {
 	r := sum(title, judged, byAdds, byKind)
-	r.Clusters = b.clusters(judged)
+	r.Clusters, r.Stories = b.clusters(judged), b.stories(judged)
 	return r
 }
 
@@ -184,7 +185,8 @@ func (r *Report) Print(w io.Writer, wrong int) {
 	printRows(w, r.Kinds)
 	r.printRules(w)
 	if r.Clusters != nil {
-		r.Clusters.print(w)
+		r.Clusters.print(w, "Clusters")
+		r.Stories.print(w, "Stories")
 	}
 	list := r.wrongFirst()
 	if wrong == 0 || len(list) == 0 {
