@@ -128,7 +128,8 @@ func (s *Stories) bit(hash uint32) uint32 { return hash & uint32(64*len(s.bits)-
 type Found struct {
 	hashes []uint32
 	hits   []hit
-	others []Item // of these stories, one story after the other
+	others []Item       // of these stories, one story after the other
+	begin  map[*set]int // where the items of a story begin there
 }
 
 // hit is an item of the request that is in a story: where it is in others, and the story's items there.
@@ -137,9 +138,12 @@ type hit struct{ number, own, from, to int }
 // Find looks up the items of a request.
 func (f *Found) Find(s *Stories, q *wire.Query) {
 	f.hashes, f.hits, f.others = q.Keys(f.hashes, s.seed), f.hits[:0], f.others[:0]
+	if f.begin == nil {
+		f.begin = map[*set]int{}
+	}
+	clear(f.begin)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var known map[*set]int // where they begin in others
 	for i, hash := range f.hashes {
 		at := s.bit(hash)
 		if s.bits[at>>6]>>(at&63)&1 == 0 {
@@ -149,14 +153,11 @@ func (f *Found) Find(s *Stories, q *wire.Query) {
 		if !ok {
 			continue
 		}
-		from, ok := known[p.set]
+		from, ok := f.begin[p.set]
 		if !ok {
 			from = len(f.others)
 			f.others = append(f.others, p.set.items...)
-			if known == nil {
-				known = map[*set]int{}
-			}
-			known[p.set] = from
+			f.begin[p.set] = from
 		}
 		f.hits = append(f.hits, hit{i, from + p.at, from, from + len(p.set.items)})
 	}
