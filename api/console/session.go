@@ -90,8 +90,11 @@ func (c *sessions) signedIn(r *http.Request) (session, bool) {
 // Of returns the user of a request; false: not signed in.
 func (c *sessions) Of(e echo.Context) (session, bool) {
 	s, ok := c.signedIn(e.Request())
-	if ok || !c.Open() {
-		return s, ok
+	switch {
+	case ok:
+		return s, true
+	case !c.Open():
+		return session{}, false // the sign-in page does not name who has left
 	}
 	return c.Begin(e, "editor", roleOperator, ""), true
 }
