@@ -197,6 +197,8 @@ func TestGrowth(t *testing.T) {
 	}
 	size := testbed.Count(16, 64, 512) << 10
 	shard, of := testbed.CountOr("JIANGUO_GROWTH_SHARD", 1, 1, 1), testbed.CountOr("JIANGUO_GROWTH_SHARDS", 1, 1, 1)
+	var slowest []string // of each pair that was slower than all before it
+	worst := time.Duration(0)
 	for i, name := range slices.Sorted(maps.Keys(pairs)) {
 		if i%of != shard-1 {
 			continue
@@ -204,6 +206,9 @@ func TestGrowth(t *testing.T) {
 		small, large := lower(seg, pairs[name], size/4), lower(seg, pairs[name], size)
 		for step, c := range large {
 			s := small[step]
+			if c.time > worst {
+				worst, slowest = c.time, append(slowest, fmt.Sprintf("%s: %s: %v", name, step, c.time))
+			}
 			// Buffers that are used again may be new: an article takes up to 200 bytes for each of its own.
 			if c.bytes > 8*s.bytes+uint64(256*size) {
 				t.Errorf("%s: %s: %d KB take %d bytes, a quarter of that %d", name, step, size>>10, c.bytes, s.bytes)
@@ -213,6 +218,7 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d KB, slowest last:\n%s", size>>10, strings.Join(slowest, "\n"))
 }
 
 // lower is the lower of two measurements of each step.

@@ -38,9 +38,6 @@ type Match struct {
 const (
 	movedLeast = 12 // tokens of the shortest moved match: shorter ones may occur twice by chance
 	againLeast = 8  // tokens of the shortest run that counts where a text says something again
-	chainMost  = 16 // offsets that are tried for a run
-	gapPairs   = 1 << 16
-	gapWork    = 1 << 20 // pairs of tokens of the gaps that are searched, of one and of all
 )
 
 // related reports whether aligning two texts may show that they are.
@@ -49,7 +46,11 @@ func (x *Alignment) related() bool {
 }
 
 // Align aligns two texts.
-func Align(later, earlier *Doc) *Alignment { return align(later, earlier, &Limits{}) }
+func Align(later, earlier *Doc) *Alignment {
+	l := DefaultLimits()
+	l.Look = 0
+	return align(later, earlier, &l)
+}
 
 // align leaves out Matches where the texts are not related.
 func align(later, earlier *Doc, limits *Limits) *Alignment {
@@ -64,8 +65,8 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 	if !x.related() {
 		return x
 	}
-	runs := findRuns(t, later, earlier)
-	g := gaps{a: later.tokens, b: earlier.tokens, budget: gapWork}
+	runs := x.findRuns(t)
+	g := gaps{a: later.tokens, b: earlier.tokens, most: limits.GapPairs, budget: limits.Pairs}
 	if limits.Off == "gaps" {
 		g.budget = 0
 	}
@@ -162,10 +163,10 @@ type run struct{ q, c, n int32 }
 
 // findRuns finds runs greedily from the left: at each token the longest run that begins there; among runs of equal
 // length the one that continues the last run, or the first one behind it.
-func findRuns(t *table, later, earlier *Doc) (runs []run) {
-	a, b := later.tokens, earlier.tokens
+func (x *Alignment) findRuns(t *table) (runs []run) {
+	a, b := x.Later.tokens, x.Earlier.tokens
 	expect, skip := int32(0), 0
-	for i, h := range later.shingles {
+	for i, h := range x.Later.shingles {
 		if i < skip {
 			continue
 		}
@@ -174,13 +175,13 @@ func findRuns(t *table, later, earlier *Doc) (runs []run) {
 			continue
 		}
 		best := run{q: int32(i), c: expect, n: commonPrefix(a[i:], b[min(int(expect), len(b)):])}
-		for tries := 0; p >= 0 && tries < chainMost; p, tries = t.following(p), tries+1 {
+		for tries := 0; p >= 0 && tries < x.limits.Offsets; p, tries = t.following(p), tries+1 {
 			n := commonPrefix(a[i:], b[p:])
 			if n > best.n || n == best.n && p >= expect && (best.c < expect || p < best.c) {
 				best.c, best.n = p, n
 			}
 		}
-		if best.n >= int32(later.k) {
+		if best.n >= int32(x.Later.k) {
 			runs = append(runs, best)
 			skip, expect = i+int(best.n), best.c+best.n
 		}
@@ -235,7 +236,8 @@ func inOrder(runs []run, tokens int) (chain []run) {
 type gaps struct {
 	a, b   []token
 	out    []Match
-	budget int
+	most   int // pairs of tokens of a gap that is searched
+	budget int // pairs of tokens of all
 	row    []int32
 }
 
@@ -272,7 +274,7 @@ func (g *gaps) search(a0, a1, b0, b1 int) {
 		n++
 	}
 	a1, b1 = a1-n, b1-n
-	if work := (a1 - a0) * (b1 - b0); work > gapPairs {
+	if work := (a1 - a0) * (b1 - b0); work > g.most {
 		g.budget = min(g.budget, g.budget-work)
 	} else if work > 0 {
 		if g.budget -= work; g.budget >= 0 {

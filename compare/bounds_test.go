@@ -1,37 +1,77 @@
 package compare
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 )
 
-// Names at thousands of places of a long text are sought within seekWork, and a headline counts up to headlineMost.
+func bounded(r *rand.Rand, n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteRune(rune(0x4e00 + r.IntN(6000)))
+	}
+	return b.String()
+}
+
+// unlisted are words of one character, none of which is in the dictionary.
+func unlisted(n int) []int32 {
+	words := make([]int32, n)
+	for i := range words {
+		words[i] = int32(2 * 3 * i)
+	}
+	return words
+}
+
+// Names at thousands of places of a long text are sought within Limits.Sought, and a headline counts up to
+// headlineMost.
 func TestSeekWork(t *testing.T) {
 	text := func(seed uint64) *Text {
 		same, own := rand.New(rand.NewPCG(7, 7)), rand.New(rand.NewPCG(seed, 7))
-		han := func(r *rand.Rand, n int) string {
-			var b strings.Builder
-			for range n {
-				b.WriteRune(rune(0x4e00 + r.IntN(6000)))
-			}
-			return b.String()
-		}
 		var b strings.Builder
 		for b.Len() < 200<<10 {
-			b.WriteString(han(same, 8) + han(own, 2))
+			b.WriteString(bounded(same, 8) + bounded(own, 2))
 		}
-		words := make([]int32, b.Len()/3)
-		for i := range words {
-			words[i] = int32(2 * 3 * i) // none is in the dictionary
-		}
-		return &Text{Title: b.String(), Body: b.String(), Words: words}
+		return &Text{Title: b.String(), Body: b.String(), Words: unlisted(b.Len() / 3)}
 	}
 	x := Align(NewDoc(text(1)), NewDoc(text(2)))
-	if g := x.Agreement(); len(g.Conflicts) < 10 || len(g.Conflicts) > seekWork/(400<<10) {
+	if g := x.Agreement(); len(g.Conflicts) < 10 || len(g.Conflicts) > x.limits.Sought/(400<<10) {
 		t.Errorf("%d conflicts", len(g.Conflicts))
 	}
 	if n := len(x.Later.title); n > headlineMost {
 		t.Errorf("%d tokens of the headline", n)
+	}
+}
+
+// TestBudgets: each work budget of the policy bounds what is searched.
+func TestBudgets(t *testing.T) {
+	text := func(seed uint64) *Doc {
+		same, own := rand.New(rand.NewPCG(7, 7)), rand.New(rand.NewPCG(seed, 7))
+		again := []string{bounded(same, 8), bounded(same, 9), bounded(same, 10)}
+		var b strings.Builder
+		for range 30 { // names at places in common
+			b.WriteString(bounded(same, 8) + bounded(own, 2))
+		}
+		for range 30 { // passages that each text repeats in an order of its own
+			b.WriteString(bounded(same, 8) + again[own.IntN(3)] + bounded(own, 1) + "的" + bounded(own, 1))
+		}
+		return NewDoc(&Text{Body: b.String(), Words: unlisted(b.Len() / 3)})
+	}
+	for name, of := range map[string]func(l *Limits) *int{
+		"offsets":      func(l *Limits) *int { return &l.Offsets },
+		"gap_pairs":    func(l *Limits) *int { return &l.GapPairs },
+		"pairs":        func(l *Limits) *int { return &l.Pairs },
+		"sought_bytes": func(l *Limits) *int { return &l.Sought },
+	} {
+		found := func(budget int) string {
+			l := DefaultLimits()
+			*of(&l) = budget
+			x := align(text(1), text(2), &l)
+			return fmt.Sprint(x.Matches, len(x.Agreement().Conflicts))
+		}
+		if found(1) == found(1<<20) {
+			t.Errorf("%s: a budget of 1 changes nothing", name)
+		}
 	}
 }

@@ -27,15 +27,12 @@ type Agreement struct {
 	Subject [2]string
 	Equal   int // quantities that are equal, or may be
 
-	sought int // bytes of texts that were searched for names
+	sought int // bytes of texts that may still be searched for names
 }
 
-// seekWork bounds the bytes that are searched for the names of a pair: those of places behind it are not in conflict.
-const seekWork = 1 << 25
-
-// has is Doc.Has within seekWork, beyond which every text has everything.
+// has is Doc.Has within Limits.Sought, beyond which every text has everything.
 func (g *Agreement) has(d *Doc, words string) bool {
-	if g.sought += len(d.Form) + len(d.Text.Title); g.sought > seekWork {
+	if g.sought -= len(d.Form) + len(d.Text.Title); g.sought < 0 {
 		return true
 	}
 	return d.Has(words)
@@ -46,7 +43,7 @@ const slotMost = 12
 
 // Agreement compares what stands at the places of the gaps, and counts the equal quantities of the matches.
 func (x *Alignment) Agreement() Agreement {
-	var g Agreement
+	g := Agreement{sought: x.limits.Sought}
 	for _, said := range x.Later.said {
 		if said {
 			g.Equal++

@@ -6,8 +6,8 @@
 // every article; it proposes and ranks, and never decides.
 //
 // All values are immutable, and every function is pure and safe for concurrent use. Work is bounded in steps, never
-// by time, so that equal texts are judged equally everywhere: shingles are sought at chainMost offsets, gaps up to
-// gapWork pairs of tokens, and at most valueMost quantities of a text count.
+// by time, so that equal texts are judged equally everywhere: by the budgets of Limits, and
+// at most valueMost quantities of a text count.
 package compare
 
 import (

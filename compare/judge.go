@@ -42,6 +42,13 @@ type Limits struct {
 	// Look is the share of one text's shingles in the other below which texts are not aligned. Of 580 labelled copies
 	// none had less than .36.
 	Look float64 `json:"look"`
+	// Work budgets of a pair of texts. Offsets is how many places of the other text a run is sought at, GapPairs and
+	// Pairs how many pairs of tokens are searched in one gap between runs and in all, Sought the bytes that are
+	// searched for names: those of places behind it are not in conflict.
+	Offsets  int `json:"offsets"`
+	GapPairs int `json:"gap_pairs"`
+	Pairs    int `json:"pairs"`
+	Sought   int `json:"sought_bytes"`
 	// Off is one of Rules that does not apply, to see what it is for; empty: all apply.
 	Off string `json:"off,omitempty"`
 }
@@ -59,7 +66,8 @@ func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), Share: min(.9, .2*scale), Little: max(1, news/2),
 		Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3,
-		Exchanged: 1, Rest: .3, Recurs: 3, Look: .35}
+		Exchanged: 1, Rest: .3, Recurs: 3, Look: .35,
+		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 25}
 }
 
 // Validate names the first number that is out of bounds.
@@ -79,6 +87,10 @@ func (l *Limits) Validate() error {
 		return fmt.Errorf("policy: news %d, facts %d, little %d, conflicts %d, exchanged %d, recurs %d: "+
 			"want at least 1, 1, 0, 1, 1 and 0",
 			l.News, l.Facts, l.Little, l.Conflicts, l.Exchanged, l.Recurs)
+	}
+	if min(l.Offsets, l.GapPairs, l.Pairs, l.Sought) < 1 {
+		return fmt.Errorf("policy: offsets %d, gap_pairs %d, pairs %d, sought_bytes %d: want at least 1",
+			l.Offsets, l.GapPairs, l.Pairs, l.Sought)
 	}
 	return nil
 }

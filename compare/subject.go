@@ -36,7 +36,7 @@ func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
 // more often than the other.
 func (x *Alignment) titles() (later, earlier string, ok bool) {
 	l, e := x.Later.Doc, x.Earlier.Doc
-	g := gaps{a: l.title, b: e.title, budget: gapWork}
+	g := gaps{a: l.title, b: e.title, most: x.limits.GapPairs, budget: x.limits.Pairs}
 	g.search(0, len(g.a), 0, len(g.b))
 	common := 0
 	for _, m := range g.out {
