@@ -1,7 +1,6 @@
 package exposure
 
 import (
-	"errors"
 	"sync/atomic"
 
 	"jianguo/exposure/state"
@@ -61,17 +60,12 @@ func (s *core) load(e *entry, r *rows) error {
 	return err
 }
 
-// loadOrQuarantine is load for events, which cannot stop at a damaged row: it is replaced by an empty
-// state, and its bytes are set aside by the next flush.
-func (s *core) loadOrQuarantine(e *entry, r *rows) error {
-	err := s.load(e, r)
-	if !errors.Is(err, ErrCorrupt) {
-		return err
-	}
+// quarantine makes way for events, which cannot stop at a damaged row or shard: the state is replaced by an empty one,
+// and the row is set aside by the next flush.
+func (s *core) quarantine(e *entry, err error) {
 	s.metrics.corrupt.Inc()
 	s.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
 	e.st, e.hits = &state.State{Corrupt: err.Error()}, 0
-	return nil
 }
 
 // nextShard is a number for a new shard.

@@ -192,6 +192,42 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
+// TestDamagedShard: filters of a user with a damaged shard are degraded, and the event that needs the shard sets the user
+// aside; events of others go on.
+func TestDamagedShard(t *testing.T) {
+	for _, broken := range []string{"DELETE FROM shard", "UPDATE shard SET data = substr(data, 1, 20) || x'ffff' || substr(data, 23)"} {
+		f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 4, Capacity: 64, Tail: 16}}})
+		report := func(from, to int) {
+			for i := from; i < to; i++ {
+				f.report(Seen, "u", fmt.Sprint("i", i))
+			}
+		}
+		report(0, 40)
+		if err := f.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.restart()
+		if _, err := f.db.write.Exec(broken); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := f.Filter(t.Context(), Request{User: "u", Items: []string{"i1", "new"}}); err != nil || r.Degraded == "" {
+			t.Errorf("%+v, %v", r, err)
+		}
+		report(40, 80) // some of them fold the tail into the shard
+		f.report(Seen, "v", "a")
+		if err := f.Unsee(t.Context(), "u", "", []string{"i79"}); err != nil {
+			t.Error(err)
+		}
+		f.restart()
+		if got := f.unseenOf("u", "i78", "i79"); len(got) != 1 || got[0] != "i79" {
+			t.Errorf("afterwards: %v", got)
+		}
+		if got := f.unseenOf("v", "a"); len(got) != 0 {
+			t.Errorf("another user: %v", got)
+		}
+	}
+}
+
 // TestUnflushedIsBounded: while a flush hangs, the consumer stops at the bound of unflushed
 // keys, and it applies the rest when the flush has ended.
 func TestUnflushedIsBounded(t *testing.T) {

@@ -117,7 +117,12 @@ func (s *writer) apply(ctx context.Context, history string, ev *event) (links st
 	}
 	err = s.change(ctx, history, ev.user, func(e *entry, r *rows) error {
 		links = e.st.Links
-		return e.st.Apply(e.pol, &ev.Event, r.fetch)
+		err := e.st.Apply(e.pol, &ev.Event, r.fetch)
+		if errors.Is(err, ErrCorrupt) {
+			s.quarantine(e, err)
+			err = e.st.Apply(e.pol, &ev.Event, r.fetch)
+		}
+		return err
 	})
 	return links, err
 }
@@ -144,7 +149,9 @@ func (s *writer) change(ctx context.Context, history, user string, do func(*entr
 	e.mu.Lock()
 	defer g.unlock(e, true)
 	r := s.db.rows(ctx)
-	if err := s.loadOrQuarantine(e, r); err != nil {
+	if err := s.load(e, r); errors.Is(err, ErrCorrupt) {
+		s.quarantine(e, err)
+	} else if err != nil {
 		return err
 	}
 	s.due(g, e)
