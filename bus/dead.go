@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -128,9 +129,10 @@ func (d *DeadLetters) Len(ctx context.Context) (uint64, error) {
 	return info.State.Msgs, nil
 }
 
-// List returns up to limit letters whose number is above after, in order.
+// List returns up to limit letters whose number is above after, in order. Of a letter that cannot be read, it has the
+// number.
 func (d *DeadLetters) List(ctx context.Context, after uint64, limit int) ([]DeadLetter, error) {
-	info, err := d.stream.Info(ctx)
+	info, err := d.stream.Info(ctx, jetstream.WithDeletedDetails(true))
 	if err != nil {
 		return nil, fmt.Errorf("dead letters: %w", err)
 	}
@@ -138,7 +140,10 @@ func (d *DeadLetters) List(ctx context.Context, after uint64, limit int) ([]Dead
 	for n := max(after+1, info.State.FirstSeq); n <= info.State.LastSeq && len(letters) < limit; n++ {
 		l, err := d.Get(ctx, n)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			continue
+			if _, dropped := slices.BinarySearch(info.State.Deleted, n); dropped {
+				continue
+			}
+			l, err = &DeadLetter{Number: n, Reason: "damaged on the disk: it cannot be read"}, nil
 		}
 		if err != nil {
 			return nil, err

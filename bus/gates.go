@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -120,6 +121,13 @@ func (b *Embedded) fits(ctx context.Context, name string) (made time.Time, err e
 		return made, errors.New("a message of this stream may be answered before it is in a file")
 	case c.Compression != jetstream.NoCompression:
 		return made, errors.New("the files of this stream are compressed")
+	}
+	// What was damaged when the server read its files, it has removed.
+	var info struct{ State server.StreamState }
+	reply, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+name, []byte(`{"deleted_details":true}`))
+	if err == nil && json.Unmarshal(reply.Data, &info) == nil && info.State.Lost != nil {
+		b.cfg.Logger.Error("damaged messages of a stream are lost", "stream", name,
+			"messages", len(info.State.Lost.Msgs), "bytes", info.State.Lost.Bytes)
 	}
 	return stream.CachedInfo().Created, nil
 }

@@ -114,7 +114,9 @@ func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters,
 				return err
 			}
 			for _, l := range letters {
-				c.Numbers = append(c.Numbers, l.Number)
+				if l.Subject != "" { // a damaged one cannot be removed
+					c.Numbers = append(c.Numbers, l.Number)
+				}
 			}
 		}
 		for i, n := range c.Numbers {
