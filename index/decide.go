@@ -69,21 +69,21 @@ func (d *decision) log() *Decision {
 		Events: d.events}
 }
 
-// stem sets the earlier text of a suspect aside if it has met too many in this minute: a
+// stem sets the earlier text of a suspect aside if it has met too many in this minute, and not all at once: a
 // decision of the service itself, which editors can undo. Revisions of an id do not count.
-func (b *batch) stem(r *itemRow, limit int) {
+func (b *batch) stem(r *itemRow) {
 	var ofSource sql.NullInt64
 	if r.verdict == Suspect {
 		of := b.query(`SELECT source FROM items WHERE ordinal = ?`, r.of.Int64)
 		must.Dof(of.Scan(&ofSource), "source of ordinal %d", r.of.Int64)
 	}
-	n := b.x.flood.arrive(r.arrivedAt/60000, r.verdict, uint32(r.of.Int64), r.source, ofSource)
-	if limit == 0 || n < limit {
+	met, p := b.x.flood.arrive(r.arrivedAt, r.verdict, uint32(r.of.Int64), r.source, ofSource), &b.x.policy
+	if p.Flood == 0 || met.n < p.Flood || r.arrivedAt-met.first < p.FloodSpan.Milliseconds() {
 		return
 	}
 	v := b.version(uint32(r.of.Int64))
 	req := DecisionRequest{Kind: Aside, Item: v.id, By: "jianguo", At: time.UnixMilli(r.arrivedAt),
-		Reason: fmt.Sprintf("%d suspects in a minute", n)}
+		Reason: fmt.Sprintf("%d suspects in a minute", met.n)}
 	d := &decision{batch: b, cluster: b.x.clusters.Resolve(v.state.cluster), item: v.ordinal, req: req}
 	d.mark(v, resident.Aside)
 	d.log()

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"sync"
@@ -14,44 +15,52 @@ import (
 // rows of that minute, so that a restart changes nothing. Guarded by Index.write.
 type flood struct {
 	minute   int64
-	suspects map[uint32]int // by the earlier text
+	suspects map[uint32]met // by the earlier text
 	others   map[[2]int64]bool
 }
 
-// arrive counts an id as it was judged on its arrival, and returns the count of its earlier text; 0: it does not count
-// again. Suspects of another source than that of the earlier text count once for each source: its articles alone do
-// not decide about those of others.
-func (f *flood) arrive(minute int64, v Verdict, of uint32, source, ofSource sql.NullInt64) int {
-	if f.minute != minute || f.suspects == nil {
-		f.minute, f.suspects, f.others = minute, map[uint32]int{}, map[[2]int64]bool{}
+// met is how many suspects a text has met in the minute, and when the first one, in milliseconds since 1970.
+type met struct {
+	n     int
+	first int64
+}
+
+// arrive counts an id as it was judged on its arrival, and returns what its earlier text has met; zero: it does not
+// count again. Suspects of another source than that of the earlier text count once for each source: its articles
+// alone do not decide about those of others.
+func (f *flood) arrive(at int64, v Verdict, of uint32, source, ofSource sql.NullInt64) met {
+	if minute := at / 60000; f.minute != minute || f.suspects == nil {
+		f.minute, f.suspects, f.others = minute, map[uint32]met{}, map[[2]int64]bool{}
 	}
 	if v != Suspect {
-		return 0
+		return met{}
 	}
 	if other := [2]int64{int64(of), source.Int64}; source != ofSource {
 		if f.others[other] {
-			return 0
+			return met{}
 		}
 		f.others[other] = true
 	}
-	f.suspects[of]++
-	return f.suspects[of]
+	m := f.suspects[of]
+	m.n, m.first = m.n+1, min(cmp.Or(m.first, at), at)
+	f.suspects[of] = m
+	return m
 }
 
 // load counts the last minute of a catalogue. Package must ends it.
 func (f *flood) load(ctx context.Context, db *sql.DB) {
 	*f = flood{}
-	for r := range sqlite.Rows(ctx, db, `SELECT i.arrived_at / 60000, i.verdict, coalesce(i.of, 0), i.source, o.source
+	for r := range sqlite.Rows(ctx, db, `SELECT i.arrived_at, i.verdict, coalesce(i.of, 0), i.source, o.source
 		FROM items i JOIN events e ON e.number = i.event LEFT JOIN items o ON o.ordinal = i.of
 		WHERE i.verdict != ? AND e.cause = ? ORDER BY i.ordinal DESC`, Withdrawn, CauseIngest) {
-		var minute int64
+		var at int64
 		var v Verdict
 		var of uint32
 		var source, ofSource sql.NullInt64
-		if must.Do(r.Scan(&minute, &v, &of, &source, &ofSource)); f.suspects != nil && minute != f.minute {
+		if must.Do(r.Scan(&at, &v, &of, &source, &ofSource)); f.suspects != nil && at/60000 != f.minute {
 			return // another one
 		}
-		f.arrive(minute, v, of, source, ofSource)
+		f.arrive(at, v, of, source, ofSource)
 	}
 }
 

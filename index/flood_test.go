@@ -3,7 +3,9 @@ package index
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +91,7 @@ func TestExempt(t *testing.T) {
 	}
 }
 
-// TestFlood: a text is set aside at the suspect that a count of all suspects of its minute says,
+// TestFlood: a text is set aside at the suspect that a count of all suspects of its minute says, 10 s after the first,
 // whatever the batches and restarts; from then on it meets no suspects, until that is undone.
 func TestFlood(t *testing.T) {
 	ctx := context.Background()
@@ -131,7 +133,7 @@ func TestFlood(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, o := range out {
-					said = append(said, fmt.Sprintf("%s %s %s %s %d", o.Event.ID, o.Event.Verdict, o.Event.Rule, o.Event.Of, o.Event.At.Unix()/60))
+					said = append(said, fmt.Sprintf("%s %s %s %s %d", o.Event.ID, o.Event.Verdict, o.Event.Rule, o.Event.Of, o.Event.At.Unix()))
 				}
 				if from = to; batches && r.IntN(6) == 0 {
 					if err := x.Close(); err != nil {
@@ -159,7 +161,7 @@ func TestFlood(t *testing.T) {
 			t.Fatalf("seed %d: one by one and in batches with restarts:\n%s", seed, diff)
 		}
 		// Brute force over what was said.
-		counts, aside := map[string]int{}, map[string]bool{}
+		counts, first, aside := map[string]int{}, map[string]int{}, map[string]bool{}
 		for _, line := range said {
 			f := strings.Split(line, " ")
 			of := f[3]
@@ -167,14 +169,18 @@ func TestFlood(t *testing.T) {
 				if aside[of] {
 					t.Fatalf("seed %d: %s, and that was set aside", seed, line)
 				}
-				if counts[of+" "+f[4]]++; counts[of+" "+f[4]] == limit {
-					aside[of] = true
+				at, _ := strconv.Atoi(f[4])
+				met := fmt.Sprint(of, at/60)
+				if counts[met]++; counts[met] == 1 {
+					first[met] = at
 				}
+				aside[of] = counts[met] >= limit && at-first[met] >= 10
 			}
 			if f[2] == verdict.ByAside.String() && (!aside[of] || f[1] != Unique.String()) {
 				t.Fatalf("seed %d: %s, and that was not set aside", seed, line)
 			}
 		}
+		maps.DeleteFunc(aside, func(_ string, is bool) bool { return !is })
 		if len(aside) != len(decisions) {
 			t.Fatalf("seed %d: set aside were %v, want %v", seed, decisions, aside)
 		}
@@ -185,19 +191,20 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestFloodOfOne: neither revisions of one id nor the articles of another source set a text aside, also across a
-// restart.
+// TestFloodOfOne: neither revisions of one id nor the articles of another source set a text aside, nor do those that
+// come at once, also across a restart.
 func TestFloodOfOne(t *testing.T) {
 	const limit = 3
 	dir, p := t.TempDir(), &indextest.Press{Rand: rand.New(rand.NewPCG(3, 4))}
 	x := openTexts(t, dir, limit)
 	origin, seq := string(p.Words(200)), 0
+	at := indextest.Start
 	add := func(id, source, body string) {
 		t.Helper()
 		seq++
 		a := indextest.ArticleOf(id, body)
 		a.Source = source
-		if _, err := x.Add(t.Context(), []Mutation{{Seq: uint64(seq), At: indextest.Start, Article: a}}); err != nil {
+		if _, err := x.Add(t.Context(), []Mutation{{Seq: uint64(seq), At: at, Article: a}}); err != nil {
 			t.Fatal(err)
 		}
 		if seq%2 == 0 {
@@ -216,8 +223,12 @@ func TestFloodOfOne(t *testing.T) {
 	}{
 		{"revisions of one id", []string{"r", "r", "r", "r", "r"}, "agency", 0},
 		{"articles of another source", []string{"a", "b", "c", "d"}, "other", 0},
-		{"its own articles", []string{"e"}, "agency", 1},
+		{"its own articles at once", []string{"e", "f", "g"}, "agency", 0},
+		{"and one ten seconds later", []string{"h"}, "agency", 1},
 	} {
+		if c.aside > 0 {
+			at = at.Add(10 * time.Second)
+		}
 		for _, id := range c.ids {
 			add(id, c.from, origin+string(p.Words(200)))
 		}

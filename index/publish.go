@@ -31,7 +31,7 @@ func (b *batch) publish(m *Mutation) Outcome {
 	b.insert(r, a)
 	teller{b}.tie(r, &j)
 	if prev == nil {
-		b.stem(r, b.x.policy.Flood)
+		b.stem(r)
 	}
 	ev := b.emit(eventRow{at: r.arrivedAt, verdict: r.verdict, previous: previous, cause: cause, rule: r.rule, of: r.of,
 		cluster: r.cluster, revision: r.revision}, r)

@@ -39,8 +39,10 @@ type Policy struct {
 	Judge  string         `json:"judge"`
 
 	// Flood is how many suspects of one text in a minute of the stream set it aside: the next
-	// ones are unique. Ids count once, and so does each other source than the text's. 0: never.
-	Flood int `json:"flood"`
+	// ones are unique. Ids count once, and so does each other source than the text's. 0: never. FloodSpan is how far
+	// apart the first and the last one are at least: what was sent at once decides nothing.
+	Flood     int           `json:"flood"`
+	FloodSpan time.Duration `json:"flood_span"`
 
 	// MaxS bounds the proposals `margin`: S, 0…64. Unrelated texts have about 32.
 	MaxS float32 `json:"max_s"`
@@ -68,20 +70,21 @@ type Policy struct {
 // DefaultPolicy is the policy of `jianguo serve` without flags.
 func DefaultPolicy() Policy {
 	return Policy{
-		Rules:    RulesJianguo,
-		Distance: 3,
-		Suspects: SuspectsPublish,
-		Flood:    100,
-		MaxS:     8,
-		Passages: 16,
-		Judged:   64,
-		Texts:    8,
-		Look:     0.1,
-		Work:     1 << 18,
-		Limits:   compare.DefaultLimits(),
-		Judge:    compare.Version,
-		Window:   90 * 24 * time.Hour,
-		Cap:      2 * 365 * 24 * time.Hour,
+		Rules:     RulesJianguo,
+		Distance:  3,
+		Suspects:  SuspectsPublish,
+		Flood:     100,
+		FloodSpan: 10 * time.Second,
+		MaxS:      8,
+		Passages:  16,
+		Judged:    64,
+		Texts:     8,
+		Look:      0.1,
+		Work:      1 << 18,
+		Limits:    compare.DefaultLimits(),
+		Judge:     compare.Version,
+		Window:    90 * 24 * time.Hour,
+		Cap:       2 * 365 * 24 * time.Hour,
 	}
 }
 
@@ -149,9 +152,9 @@ func (p Policy) Validate() error {
 			SuspectsReject)
 	case p.MaxS < 0 || p.MaxS > 64:
 		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
-	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0 || p.Work < 0 || p.Flood < 0:
-		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d, flood %d: want at least 1, 0, 0, 0 and 0",
-			p.Judged, p.Texts, p.Passages, p.Work, p.Flood)
+	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0 || p.Work < 0 || min(p.Flood, int(p.FloodSpan)) < 0:
+		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d, flood %d, flood_span %v: "+
+			"want at least 1, and 0 of the others", p.Judged, p.Texts, p.Passages, p.Work, p.Flood, p.FloodSpan)
 	case !(p.Look >= 0 && p.Look <= 1):
 		return fmt.Errorf("policy: look %v: want 0 to 1", p.Look)
 	case p.Window <= 0 || p.Cap < p.Window:
