@@ -37,8 +37,8 @@ func (g gate) leave() { <-g }
 var errTooMany = NewProblem(http.StatusTooManyRequests, "",
 	"more requests came at once than can be answered soon: try again in a moment")
 
-// shares keeps a publisher (a token, or an address) that sends much from delaying the others: while others publish too,
-// one has at most shareBytes of articles in work. The zero value is ready.
+// shares keeps a publisher (a token, or an address) that sends much from delaying the others: one has at most
+// aloneBytes of articles in work, or shareBytes while others publish too. The zero value is ready.
 type shares struct {
 	mu     sync.Mutex
 	held   map[string]int // bytes in work, by publisher
@@ -47,8 +47,9 @@ type shares struct {
 }
 
 const (
-	shareBytes = 1 << 20
-	shareTime  = 10 * time.Second
+	aloneBytes = 4 << 20   // what the first article of another one may find before it
+	shareBytes = 128 << 10 // those that cost most for their length take half a second of a processor
+	shareTime  = 10 * time.Minute
 )
 
 // enter admits an article of so many bytes; leave is to be called at its end.
@@ -62,9 +63,12 @@ func (s *shares) enter(c echo.Context, bytes int) (leave func(), err error) {
 		}
 		s.last = who
 	}
-	if s.held[who] > 0 && s.held[who]+bytes > shareBytes && time.Since(s.shared) < shareTime {
-		p := NewProblem(http.StatusTooManyRequests, "",
-			"others publish too, and 1 MiB of your articles is in work: send the next when there are answers")
+	most, why := aloneBytes, "4 MiB of your articles are in work"
+	if time.Since(s.shared) < shareTime {
+		most, why = shareBytes, "others publish too, and 128 KiB of your articles are in work"
+	}
+	if s.held[who] > 0 && s.held[who]+bytes > most {
+		p := NewProblem(http.StatusTooManyRequests, "", why+": send the next when there are answers")
 		p.retryAfter = "1"
 		return nil, p
 	}

@@ -59,7 +59,8 @@ func (s *Server) submit(c echo.Context, subject, id string, payload []byte) any 
 	if err := s.busReady(); err != nil {
 		must.Do(caused(http.StatusServiceUnavailable, "nothing can be published at the moment: "+err.Error(), err))
 	}
-	ctx, cancel := context.WithTimeout(c.Request().Context(), s.cfg.Wait)
+	// It is in work also when its client has left.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), s.cfg.Wait)
 	defer cancel()
 	outcome, err := s.publisher.Submit(ctx, subject, payload)
 	if errors.Is(err, ingest.ErrPending) {

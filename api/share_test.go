@@ -3,11 +3,13 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
@@ -99,7 +101,7 @@ func TestLongNormalForm(t *testing.T) {
 	}
 }
 
-// TestShares: a publisher with much in work waits while others publish, and only then.
+// TestShares: a publisher with much in work waits while others publish, and with very much also alone.
 func TestShares(t *testing.T) {
 	var s shares
 	enter := func(from string, bytes int) (func(), error) {
@@ -113,11 +115,12 @@ func TestShares(t *testing.T) {
 		admitted  bool
 	}{
 		{"the first", "10.0.0.1:1", 600 << 10, true},
-		{"alone", "10.0.0.1:2", 600 << 10, true},
-		{"another one", "10.0.0.2:1", 600 << 10, true},
+		{"alone", "10.0.0.1:2", 3 << 20, true},
+		{"alone, and too much", "10.0.0.1:2", 1 << 20, false},
+		{"another one", "10.0.0.2:1", 100 << 10, true},
 		{"beyond its share", "10.0.0.1:3", 100, false},
-		{"beyond its share", "10.0.0.2:2", 600 << 10, false},
-		{"within its share", "10.0.0.2:3", 100 << 10, true},
+		{"beyond its share", "10.0.0.2:2", 50 << 10, false},
+		{"within its share", "10.0.0.2:3", 20 << 10, true},
 	} {
 		if _, err := enter(c.from, c.bytes); (err == nil) != c.admitted {
 			t.Errorf("%s: %v", c.why, err)
@@ -132,6 +135,45 @@ func TestShares(t *testing.T) {
 	if leave(); len(s.held) != 2 {
 		t.Errorf("%v", s.held)
 	}
+}
+
+// TestShareOfOneWhoLeft: what a client has sent is in its share until it is judged, also when the client does not wait.
+func TestShareOfOneWhoLeft(t *testing.T) {
+	t.Parallel()
+	r := newService(t, testConfig{stalled: true})
+	held := func() int {
+		s := &r.server.shares
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n := 0
+		for _, bytes := range s.held {
+			n += bytes
+		}
+		return n
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	body := fmt.Sprintf(`{"id": "a", "body": %q}`, article(1))
+	req, err := http.NewRequestWithContext(ctx, "POST", r.url+"/items", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := make(chan error)
+	go func() {
+		_, err := http.DefaultClient.Do(req)
+		left <- err
+	}()
+	eventually(t, "it is in work", func() bool { return held() > 0 })
+	leave()
+	if err := <-left; err == nil {
+		t.Error("it was answered")
+	}
+	for range 20 {
+		if time.Sleep(5 * time.Millisecond); held() == 0 {
+			t.Fatal("its share is free")
+		}
+	}
+	r.Run()
+	eventually(t, "it is judged", func() bool { return held() == 0 })
 }
 
 // TestEndOfService: requests on the bus that still wait for a place are refused when the service ends, which waits

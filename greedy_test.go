@@ -1,0 +1,160 @@
+package jianguo_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"jianguo/ingest"
+	"jianguo/internal/datadir"
+	"jianguo/internal/testbed"
+)
+
+// served starts the service on a new directory, and returns its address. It is stopped at the end of the test.
+func served(t *testing.T) string {
+	t.Helper()
+	data, log := filepath.Join(t.TempDir(), "data"), new(bytes.Buffer)
+	cmd := exec.Command(filepath.Join(testbed.Programs(t), "jianguo"), "serve", "--data", data,
+		"--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+	cmd.Stderr = log
+	if err := testbed.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("an orderly end: %v\n%s", err, log)
+		}
+	})
+	for range 6000 {
+		var h datadir.Holder
+		raw, err := os.ReadFile(filepath.Join(data, datadir.LockName))
+		if err == nil && json.Unmarshal(raw, &h) == nil && h.HTTP != "" {
+			if res, err := http.Get(h.HTTP + "/readyz"); err == nil {
+				res.Body.Close()
+				if res.StatusCode == http.StatusOK {
+					return h.HTTP
+				}
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("the service is not ready")
+	return ""
+}
+
+// publisher returns a function that publishes from an address of its own.
+func publisher(from string, service string) func(it *ingest.Item) (status int, after string, err error) {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	client := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 200}}
+	return func(it *ingest.Item) (int, string, error) {
+		body, err := json.Marshal(it)
+		if err != nil {
+			return 0, "", err
+		}
+		res, err := client.Post(service+"/items?wait=60s", "application/json", bytes.NewReader(body))
+		if err != nil {
+			return 0, "", err
+		}
+		defer res.Body.Close()
+		_, err = io.Copy(io.Discard, res.Body)
+		return res.StatusCode, res.Header.Get("Retry-After"), err
+	}
+}
+
+// TestGreedyPublisher: while one publisher sends the texts of TestGrowth, 20 a second, it is refused beyond its share,
+// and each ordinary article of another publisher is judged. How soon is logged.
+func TestGreedyPublisher(t *testing.T) {
+	service := served(t)
+	greedy, ordinary := publisher("127.0.0.2", service), publisher("127.0.0.1", service)
+	var texts []func(n, size int) string
+	for _, name := range slices.Sorted(maps.Keys(crafted)) {
+		if only := os.Getenv("JIANGUO_GREEDY_TEXT"); only == "" || only == name {
+			texts = append(texts, func(n, size int) string {
+				return crafted[name](rand.New(rand.NewPCG(uint64(n), 4)), size)
+			})
+		}
+	}
+	for _, piece := range marks {
+		if only := os.Getenv("JIANGUO_GREEDY_TEXT"); only == "" || only == piece {
+			texts = append(texts, func(n, size int) string {
+				return edited(strings.ToValidUTF8(strings.Repeat(piece, size/len(piece)+1)[:size-2000], ""), 1000+n)
+			})
+		}
+	}
+	var mu sync.Mutex
+	statuses, refused, done := map[int]int{}, 0, make(chan bool)
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			size := []int{508, 250, 120, 60, 30, 9}[n/len(texts)%6] << 10
+			text := texts[n%len(texts)](n, size)
+			all.Go(func() {
+				status, after, err := greedy(&ingest.Item{ID: fmt.Sprint("greedy", n), Source: "g", Body: text})
+				mu.Lock()
+				defer mu.Unlock()
+				if statuses[status]++; status == http.StatusTooManyRequests && after != "" {
+					refused++
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+	enough := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return refused >= 3
+	}
+	var took []time.Duration
+	var waits errgroup.Group
+	waits.SetLimit(20) // within its own share, however slow the machine is
+	seconds := testbed.CountOr("JIANGUO_GREEDY_SECONDS", 1, 1, 60)
+	for n := 0; n < 20*seconds || n < 6000 && !enough(); n++ {
+		time.Sleep(50 * time.Millisecond)
+		waits.Go(func() error {
+			r := rand.New(rand.NewPCG(uint64(n), 5))
+			start := time.Now()
+			status, _, err := ordinary(&ingest.Item{ID: fmt.Sprint("ordinary", n), Title: han(r, 60), Body: han(r, 3000)})
+			mu.Lock()
+			defer mu.Unlock()
+			if took = append(took, time.Since(start)); err != nil || status != http.StatusOK {
+				t.Errorf("an ordinary article: %d %v", status, err)
+			}
+			return nil
+		})
+	}
+	_ = waits.Wait()
+	close(done)
+	mu.Lock()
+	defer mu.Unlock()
+	if refused < 3 {
+		t.Errorf("the greedy publisher was refused %d times: %v", refused, statuses)
+	}
+	slices.Sort(took)
+	t.Logf("%d ordinary articles: median %v, p99 %v, longest %v; the greedy publisher: %v", len(took),
+		took[len(took)/2], took[len(took)*99/100], took[len(took)-1], statuses)
+}
