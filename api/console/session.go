@@ -89,14 +89,13 @@ func (c *sessions) signedIn(r *http.Request) (session, bool) {
 
 // Of returns the user of a request; false: not signed in.
 func (c *sessions) Of(e echo.Context) (session, bool) {
-	s, ok := c.signedIn(e.Request())
-	switch {
+	switch s, ok := c.signedIn(e.Request()); {
 	case ok:
 		return s, true
-	case !c.Open():
-		return session{}, false // the sign-in page does not name who has left
+	case c.Open():
+		return c.Begin(e, "editor", roleOperator, ""), true
 	}
-	return c.Begin(e, "editor", roleOperator, ""), true
+	return session{}, false // the sign-in page does not name who has left
 }
 
 // Open reports whether the console needs no sign-in.
