@@ -191,6 +191,7 @@ func checkJudgement(t interface{ Fatalf(string, ...any) }, j Judgement) {
 // FuzzJudge: any bytes compare.
 func FuzzJudge(f *testing.F) {
 	f.Add("8月9日三千人\nabc 3.5%", "8月10日三千人", "标题")
+	f.Add("0", "0", "A") // words beyond the end of the text
 	limits := DefaultLimits()
 	f.Fuzz(func(t *testing.T, x, y, title string) {
 		a := NewDoc(&Text{Title: title, Body: x, Words: []int32{1, 7, 12}})

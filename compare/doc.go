@@ -170,9 +170,9 @@ func (d *Doc) word(i int) Span {
 	words := d.Text.Words
 	end := len(d.Form)
 	if i+1 < len(words) {
-		end = int(words[i+1] >> 1)
+		end = min(int(words[i+1]>>1), end)
 	}
-	start := int(words[i] >> 1)
+	start := min(int(words[i]>>1), end)
 	return Span{start, start + len(strings.TrimRight(d.Form[start:end], "\n "))}
 }
 
