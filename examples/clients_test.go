@@ -165,7 +165,7 @@ func TestPythonTriesAgain(t *testing.T) {
 	}
 }
 
-// TestFeed: who has read the first report in the feed is shown its copy no more, but the update and other news.
+// TestFeed: a reader of the first report is shown the update and other news, but no copy of it.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	service := startServer(t)

@@ -95,7 +95,7 @@ func (c *sessions) Of(e echo.Context) (session, bool) {
 	case c.Open():
 		return c.Begin(e, "editor", roleOperator, ""), true
 	}
-	return session{}, false // the sign-in page does not name who has left
+	return session{}, false // the sign-in page names no user whose session has ended
 }
 
 // Open reports whether the console needs no sign-in.
