@@ -20,7 +20,7 @@ type Limits struct {
 	Share  float64 `json:"share"`
 	Little int     `json:"little"`
 	// Later and Earlier are the shares of the later or the earlier text that stand in the other one, from which they
-	// are related.
+	// are related. With less of the earlier one, a text is an excerpt at most, and all that it has of its own counts.
 	Later   float64 `json:"later"`
 	Earlier float64 `json:"earlier"`
 	// Resembles is the least resemblance of a suspect that shares less than three quarters of either text.
@@ -55,7 +55,7 @@ type Limits struct {
 
 // Rules are those without a number.
 var Rules = []string{"headlines", "places", "days", "titles", "flashes", "denials", "quantities", "names", "rewording",
-	"passages", "words", "again", "moved", "gaps"}
+	"passages", "words", "again", "moved", "gaps", "openings", "excerpts"}
 
 // DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text
 // make news.
@@ -173,8 +173,9 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	if j.finds(reason != "", "another subject?", "%s", found) {
 		return j.as(Series, reason)
 	}
-	if j.finds(j.news(l), "news?", "%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d)",
-		j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little, len(j.New.Values), l.Facts) {
+	if j.finds(j.news(l), "news?", "%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d); "+
+		"%.0f%% untold, which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little,
+		len(j.New.Values), l.Facts, 100*(1-a)) {
 		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < most, "and little else?",
 			"resemblance %.2f (%.2f), larger share %.0f%% (%.0f)",
 			x.Resemblance, l.Resembles, 100*max(a, b), 100*most) {
@@ -212,7 +213,8 @@ func (j Judgement) as(kind Kind, reason string) Judgement {
 // news reports whether the later text adds so much that it is no copy.
 func (j *Judgement) news(l *Limits) bool {
 	n := &j.New
-	if j.sentence() && 1-float64(j.Later.Covered) > l.Rest {
+	rest, excerpt := 1-float64(j.Later.Covered), float64(j.Earlier.Covered) < l.Earlier && l.Off != "excerpts"
+	if j.sentence() && rest > l.Rest || excerpt && rest >= l.Share {
 		return true
 	}
 	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little || len(n.Values) >= l.Facts
@@ -297,6 +299,11 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 		g.Subject = [2]string{a, b}
 		return OtherFacts, "two headlines of one form: " + a + " / " + b
 	}
+	a, b := x.Later.subject(x.Earlier.Doc), x.Earlier.subject(x.Later.Doc)
+	if a != "" && b != "" && l.Off != "openings" {
+		g.Subject = [2]string{a, b}
+		return OtherFacts, "two subjects: " + a + " / " + b
+	}
 	if n >= l.Conflicts && (share >= l.Disagree || apart >= l.Recurs) || short && n > 0 && share >= l.DisagreeShort {
 		return OtherFacts, found
 	}
@@ -323,7 +330,7 @@ func (x *Alignment) apart() int {
 
 // code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
 // sentence.
-const code = "4"
+const code = "5"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = func() string {

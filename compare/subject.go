@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,6 +30,26 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 		}
 	}
 	return out
+}
+
+// subject is what the headline begins with that the body has, too, up to a number, if a name is in it and another text
+// has it nowhere; empty: it has. In flashes of one form this is the company or the place.
+func (d *Doc) subject(other *Doc) string {
+	before := slices.IndexFunc(d.title, token.number)
+	if before < 0 {
+		before = len(d.title)
+	}
+	n := sort.Search(before, func(i int) bool { return !strings.Contains(d.Text.Body, d.headline[:d.title[i].end]) })
+	if n == 0 {
+		return ""
+	}
+	word := d.headline[:d.title[n-1].end]
+	at := strings.LastIndex(d.Form, word)
+	s := Span{at, at + len(word)}
+	if len(d.names(s.Start, s.End)) == 0 && !d.unlisted(s) || other.Has(word) {
+		return ""
+	}
+	return word
 }
 
 func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
