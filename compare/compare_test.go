@@ -161,8 +161,12 @@ func TestTitles(t *testing.T) {
 	}
 	limits := DefaultLimits()
 	a, b := page("rowwidth", "colwidth"), page("colwidth", "rowwidth")
-	if j := Judge(b, a, &limits); j.Kind != Series {
-		t.Errorf("two pages of one form: %v, %s: %+v", j.Kind, j.Reason, j.Trace)
+	c, d := *a.Text, *b.Text // each names the other as often as itself
+	c.Body, d.Body = a.Text.Body+"\n与 colwidth 一起使用", b.Text.Body+"\n与 rowwidth 一起使用"
+	for _, pages := range [][2]*Doc{{b, a}, {NewDoc(&d), NewDoc(&c)}} {
+		if j := Judge(pages[0], pages[1], &limits); j.Kind != Series {
+			t.Errorf("two pages of one form: %v, %s: %+v", j.Kind, j.Reason, j.Trace)
+		}
 	}
 	retitled := *a.Text
 	retitled.Title = "colwidth 属性"

@@ -23,7 +23,7 @@ type Conflict struct {
 // Agreement counts what two texts have at places in common.
 type Agreement struct {
 	Conflicts []Conflict // one of each; neither text says anywhere what the other one says here
-	// Subject is what two headlines of one form have at one place; empty: nothing.
+	// Subject is what each headline alone names, and its text at a place of its own; empty: nothing.
 	Subject [2]string
 	Equal   int // quantities that are equal, or may be
 

@@ -295,9 +295,9 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 			return OtherDay, "each text has the day of its publication: " + says
 		}
 	}
-	if a, b, ok := x.titles(); ok && l.Off != "titles" {
+	if a, b := x.Later.sign(x.Earlier.Doc), x.Earlier.sign(x.Later.Doc); a != "" && b != "" && l.Off != "titles" {
 		g.Subject = [2]string{a, b}
-		return OtherFacts, "two headlines of one form: " + a + " / " + b
+		return OtherFacts, "in the headlines and at own places: " + a + " / " + b
 	}
 	a, b := x.Later.subject(x.Earlier.Doc), x.Earlier.subject(x.Later.Doc)
 	if a != "" && b != "" && l.Off != "openings" {
@@ -330,7 +330,7 @@ func (x *Alignment) apart() int {
 
 // code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
 // sentence.
-const code = "5"
+const code = "6"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = func() string {

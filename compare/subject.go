@@ -54,41 +54,21 @@ func (d *Doc) subject(other *Doc) string {
 
 func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
 
-// titles returns the Latin words or numbers that two headlines of one form have at one place, and that each text says
-// more often than the other.
-func (x *Alignment) titles() (later, earlier string, ok bool) {
-	l, e := x.Later.Doc, x.Earlier.Doc
-	g := gaps{a: l.title, b: e.title, most: x.limits.GapPairs, budget: x.limits.Pairs}
-	g.search(0, len(g.a), 0, len(g.b))
-	common := 0
-	for _, m := range g.out {
-		common += m.N
-	}
-	if 2*common < min(len(g.a), len(g.b)) || common == 0 {
-		return "", "", false
-	}
-	t := Alignment{Later: Side{Doc: &Doc{tokens: g.a}}, Earlier: Side{Doc: &Doc{tokens: g.b}}, Matches: g.out}
-	t.eachGap(func(a0, a1, b0, b1 int) {
-		if ok {
-			return
+// sign is the first Latin word of a headline that the other headline lacks, and that its text says where the other one
+// says something else: a page that was made from the same template names its own subject there.
+func (s *Side) sign(other *Doc) string {
+	for _, t := range s.title {
+		same := func(o token) bool { return o.id == t.id }
+		if !t.latin() || slices.ContainsFunc(other.title, same) {
+			continue
 		}
-		a, foundA := l.foreignSign(g.a[a0:a1], e)
-		b, foundB := e.foreignSign(g.b[b0:b1], l)
-		later, earlier, ok = a, b, foundA && foundB
-	})
-	return later, earlier, ok
-}
-
-// foreignSign is the first Latin word or number among tokens of the headline that another text has nowhere, or says
-// less often: pages of one form name each other.
-func (d *Doc) foreignSign(tokens []token, other *Doc) (string, bool) {
-	for _, t := range tokens {
-		if sign := d.headline[t.start:t.end]; (t.latin() || t.number()) && (!other.Has(sign) ||
-			strings.Count(d.Form, sign) > strings.Count(other.Form, sign)) {
-			return sign, true
+		for i, run := range s.run {
+			if run == 0 && same(s.tokens[i]) {
+				return s.headline[t.start:t.end]
+			}
 		}
 	}
-	return "", false
+	return ""
 }
 
 // teaserMost is the length in bytes of the longest body that may say nothing of its article: 200 Han characters.
