@@ -151,7 +151,7 @@ func (d *Doc) findValues() {
 	}
 }
 
-// words returns the words that overlap with a stretch of Form, as spans.
+// names are the names that overlap with a stretch of Form.
 func (d *Doc) names(from, to int) (out []Span) {
 	words := d.Text.Words
 	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) >= from })
