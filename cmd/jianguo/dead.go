@@ -114,7 +114,7 @@ func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters,
 				return err
 			}
 			for _, l := range letters {
-				if l.Subject != "" { // a damaged one cannot be removed
+				if l.Subject != "" || done == "dropped" { // a damaged one cannot be replayed
 					c.Numbers = append(c.Numbers, l.Number)
 				}
 			}
