@@ -19,15 +19,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
+	"jianguo/bus"
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
 	"jianguo/internal/testbed"
 )
 
-// served starts the service on a new directory, and returns its address. It is stopped at the end of the test.
-func served(t *testing.T) string {
+// served starts the service on a new directory, and returns who holds that. It is stopped at the end of the test.
+func served(t *testing.T) datadir.Holder {
 	t.Helper()
 	data, log := filepath.Join(t.TempDir(), "data"), new(bytes.Buffer)
 	cmd := exec.Command(filepath.Join(testbed.Programs(t), "jianguo"), "serve", "--data", data,
@@ -49,14 +52,14 @@ func served(t *testing.T) string {
 			if res, err := http.Get(h.HTTP + "/readyz"); err == nil {
 				res.Body.Close()
 				if res.StatusCode == http.StatusOK {
-					return h.HTTP
+					return h
 				}
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatal("the service is not ready")
-	return ""
+	return datadir.Holder{}
 }
 
 // publisher returns a function that publishes from an address of its own.
@@ -78,11 +81,50 @@ func publisher(from string, service string) func(it *ingest.Item) (status int, a
 	}
 }
 
-// TestGreedyPublisher: while one publisher sends the texts of TestGrowth, 20 a second, it is refused beyond its share,
-// and each ordinary article of another publisher is judged. How soon is logged.
+// onBus is publisher, for a client of the bus that waits for its verdicts.
+func onBus(t *testing.T, url string) func(it *ingest.Item) (status int, after string, err error) {
+	t.Helper()
+	nc, err := nats.Connect(url, nats.CustomInboxPrefix(bus.AnonymousInbox))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ingest.NewPublisher(js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(it *ingest.Item) (int, string, error) {
+		body, err := json.Marshal(it)
+		if err != nil {
+			return 0, "", err
+		}
+		o, err := p.Submit(t.Context(), bus.SubjectPublish+"."+it.Source, body)
+		if err != nil {
+			return 0, "", err
+		}
+		if o.Error != "" {
+			return http.StatusUnprocessableEntity, "", nil
+		}
+		return http.StatusOK, "", nil
+	}
+}
+
+// TestGreedyPublisher: while one publisher sends the texts of TestGrowth, 20 a second, each ordinary article of another
+// publisher is judged. How soon is logged. Over HTTP the first one is refused beyond its share.
 func TestGreedyPublisher(t *testing.T) {
 	service := served(t)
-	greedy, ordinary := publisher("127.0.0.2", service), publisher("127.0.0.1", service)
+	t.Run("http", func(t *testing.T) {
+		greed(t, publisher("127.0.0.2", service.HTTP), publisher("127.0.0.1", service.HTTP), 3)
+	})
+	t.Run("bus", func(t *testing.T) { greed(t, onBus(t, service.NATS), onBus(t, service.NATS), 0) })
+}
+
+// greed lets two publishers send until the greedy one was refused so many times.
+func greed(t *testing.T, greedy, ordinary func(it *ingest.Item) (status int, after string, err error), least int) {
 	var texts []func(n, size int) string
 	for _, name := range slices.Sorted(maps.Keys(crafted)) {
 		if only := os.Getenv("JIANGUO_GREEDY_TEXT"); only == "" || only == name {
@@ -109,10 +151,13 @@ func TestGreedyPublisher(t *testing.T) {
 				return
 			case <-time.After(50 * time.Millisecond):
 			}
-			size := []int{508, 250, 120, 60, 30, 9}[n/len(texts)%6] << 10
+			size := testbed.CountOr("JIANGUO_GREEDY_KB", 0, 0, 0) << 10
+			if size == 0 {
+				size = []int{508, 250, 120, 60, 30, 9}[n/len(texts)%6] << 10
+			}
 			text := texts[n%len(texts)](n, size)
 			all.Go(func() {
-				status, after, err := greedy(&ingest.Item{ID: fmt.Sprint("greedy", n), Source: "g", Body: text})
+				status, after, err := greedy(&ingest.Item{ID: fmt.Sprint("greedy", t.Name(), n), Source: "g", Body: text})
 				mu.Lock()
 				defer mu.Unlock()
 				if statuses[status]++; status == http.StatusTooManyRequests && after != "" {
@@ -127,7 +172,7 @@ func TestGreedyPublisher(t *testing.T) {
 	enough := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return refused >= 3
+		return refused >= least
 	}
 	var took []time.Duration
 	var waits errgroup.Group
@@ -138,7 +183,7 @@ func TestGreedyPublisher(t *testing.T) {
 		waits.Go(func() error {
 			r := rand.New(rand.NewPCG(uint64(n), 5))
 			start := time.Now()
-			status, _, err := ordinary(&ingest.Item{ID: fmt.Sprint("ordinary", n), Title: han(r, 60), Body: han(r, 3000)})
+			status, _, err := ordinary(&ingest.Item{ID: fmt.Sprint("ordinary", t.Name(), n), Source: "o", Title: han(r, 60), Body: han(r, 3000)})
 			mu.Lock()
 			defer mu.Unlock()
 			if took = append(took, time.Since(start)); err != nil || status != http.StatusOK {
@@ -151,7 +196,7 @@ func TestGreedyPublisher(t *testing.T) {
 	close(done)
 	mu.Lock()
 	defer mu.Unlock()
-	if refused < 3 {
+	if refused < least {
 		t.Errorf("the greedy publisher was refused %d times: %v", refused, statuses)
 	}
 	slices.Sort(took)

@@ -54,6 +54,7 @@ func Align(later, earlier *Doc) *Alignment {
 
 // align leaves out Matches where the texts are not related.
 func align(later, earlier *Doc, limits *Limits) *Alignment {
+	later, earlier = later.within(limits.Values), earlier.within(limits.Values)
 	x := &Alignment{Later: Side{Doc: later}, Earlier: Side{Doc: earlier}, limits: limits}
 	if len(later.tokens) == 0 || later.k != earlier.k { // a text of under four tokens has nothing in common with others
 		return x

@@ -53,6 +53,9 @@ func TestBudgets(t *testing.T) {
 		for range 30 { // names at places in common
 			b.WriteString(bounded(same, 8) + bounded(own, 2))
 		}
+		for range 30 { // quantities
+			b.WriteString(bounded(same, 8) + fmt.Sprint(own.IntN(1e6)) + "元")
+		}
 		for range 30 { // passages that each text repeats in an order of its own
 			b.WriteString(bounded(same, 8) + again[own.IntN(3)] + bounded(own, 1) + "的" + bounded(own, 1))
 		}
@@ -63,6 +66,7 @@ func TestBudgets(t *testing.T) {
 		"gap_pairs":    func(l *Limits) *int { return &l.GapPairs },
 		"pairs":        func(l *Limits) *int { return &l.Pairs },
 		"sought_bytes": func(l *Limits) *int { return &l.Sought },
+		"values":       func(l *Limits) *int { return &l.Values },
 	} {
 		found := func(budget int) string {
 			l := DefaultLimits()

@@ -6,8 +6,7 @@
 // every article; it proposes and ranks, and never decides.
 //
 // All values are immutable, and every function is pure and safe for concurrent use. Work is bounded in steps, never
-// by time, so that equal texts are judged equally everywhere: by the budgets of Limits, and
-// at most valueMost quantities of a text count.
+// by time, so that equal texts are judged equally everywhere: by the budgets of Limits.
 package compare
 
 import (
@@ -60,7 +59,7 @@ type Residue map[uint64]bool
 // HashClause is the hash of a clause of a normal form.
 func HashClause(clause string) uint64 { return xxh3.HashString(clause) }
 
-// valueMost bounds the quantities of a text: more of them are a table.
+// valueMost bounds the quantities that are found in a text, and Limits.Values.
 const valueMost = 1000
 
 // Doc is a text prepared to be compared.
@@ -149,6 +148,16 @@ func (d *Doc) findValues() {
 			d.values = append(d.values, value{v, i})
 		}
 	}
+}
+
+// within is a Doc with so many quantities at most.
+func (d *Doc) within(values int) *Doc {
+	if len(d.values) <= values {
+		return d
+	}
+	bounded := *d
+	bounded.values = d.values[:values]
+	return &bounded
 }
 
 // names are the names that overlap with a stretch of Form.

@@ -44,11 +44,13 @@ type Limits struct {
 	Look float64 `json:"look"`
 	// Work budgets of a pair of texts. Offsets is how many places of the other text a run is sought at, GapPairs and
 	// Pairs how many pairs of tokens are searched in one gap between runs and in all, Sought the bytes that are
-	// searched for names: those of places behind it are not in conflict.
+	// searched for names: those of places behind it are not in conflict. Values is how many quantities of a text
+	// count: more of them are a table.
 	Offsets  int `json:"offsets"`
 	GapPairs int `json:"gap_pairs"`
 	Pairs    int `json:"pairs"`
 	Sought   int `json:"sought_bytes"`
+	Values   int `json:"values"`
 	// Off is one of Rules that does not apply, to see what it is for; empty: all apply.
 	Off string `json:"off,omitempty"`
 }
@@ -67,7 +69,7 @@ func (l Limits) At(news int) Limits {
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), Share: min(.9, .2*scale), Little: max(1, news/2),
 		Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3,
 		Exchanged: 1, Rest: .3, Recurs: 3, Look: .35,
-		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 25}
+		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
 }
 
 // Validate names the first number that is out of bounds.
@@ -88,9 +90,9 @@ func (l *Limits) Validate() error {
 			"want at least 1, 1, 0, 1, 1 and 0",
 			l.News, l.Facts, l.Little, l.Conflicts, l.Exchanged, l.Recurs)
 	}
-	if min(l.Offsets, l.GapPairs, l.Pairs, l.Sought) < 1 {
-		return fmt.Errorf("policy: offsets %d, gap_pairs %d, pairs %d, sought_bytes %d: want at least 1",
-			l.Offsets, l.GapPairs, l.Pairs, l.Sought)
+	if min(l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values) < 1 || l.Values > valueMost {
+		return fmt.Errorf("policy: offsets %d, gap_pairs %d, pairs %d, sought_bytes %d, values %d: want at least 1, "+
+			"and at most %d values", l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values, valueMost)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (j *Judgement) Fresh() (words, facts []Span) {
 		if utf8.RuneCountInString(word) < 2 || isNumber(word) || known[word] {
 			continue
 		}
-		if sought += len(other.Form); sought > j.limits.Sought {
+		if sought += len(other.Form); sought > 4*j.limits.Sought { // of one pair of an article's
 			break
 		}
 		if known[word] = other.Has(word); known[word] {

@@ -88,12 +88,11 @@ func (r *rate) lately(at time.Time) int64 {
 }
 
 func (r *rate) turn(at time.Time) {
-	switch at.Unix() - r.second {
-	case 0:
-	case 1:
+	if second := at.Unix(); second != r.second {
 		r.now, r.before = 0, r.now
-	default:
-		r.now, r.before = 0, 0
+		if second != r.second+1 {
+			r.before = 0
+		}
+		r.second = second
 	}
-	r.second = at.Unix()
 }

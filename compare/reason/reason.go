@@ -150,6 +150,9 @@ type place struct {
 func (p *pair) places() (out []place) {
 	l, e := p.j.Later.Doc, p.j.Earlier.Doc
 	p.j.Gaps(func(a, b compare.Span) {
+		if p.sought > seekWork { // also before Pieces: a text may be one clause
+			return
+		}
 		as, bs := l.Pieces(a), e.Pieces(b)
 		if len(as) != len(bs) {
 			as, bs = as[:1], bs[:1]

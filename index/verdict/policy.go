@@ -80,7 +80,7 @@ func DefaultPolicy() Policy {
 		Judged:    64,
 		Texts:     8,
 		Look:      0.1,
-		Work:      1 << 18,
+		Work:      1 << 17,
 		Limits:    compare.DefaultLimits(),
 		Judge:     compare.Version,
 		Window:    90 * 24 * time.Hour,
