@@ -13,12 +13,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/internal/disk"
+	"jianguo/internal/wrap"
 )
 
 // The last backup that was uploaded lies in an object store of the bus, as a tar file in zstd.
 const (
 	bucket     = "BACKUP"
 	objectName = "data.tar.zst"
+	bucketIs   = "the last backup, for jianguo restore"
 )
 
 // manifestName is a file that is written into a copy when the copy is complete (package datadir).
@@ -26,8 +28,15 @@ const manifestName = "MANIFEST"
 
 // Upload puts a directory into the object store of a bus, in the place of what is there.
 func Upload(ctx context.Context, conn *nats.Conn, prefix string, replicas int, dir string) (size uint64, err error) {
-	store, err := JetStream(conn).CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: prefix + bucket,
-		Replicas: replicas, Description: "the last backup, for jianguo restore"})
+	js := JetStream(conn)
+	if store, err := js.ObjectStore(ctx, prefix+bucket); err == nil {
+		if is, err := store.Status(ctx); err == nil && is.Description() != bucketIs {
+			return 0, fmt.Errorf("object store %s belongs to another application: choose another name with "+
+				"--stream-prefix, here and for the service", prefix+bucket)
+		}
+	}
+	store, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: prefix + bucket,
+		Replicas: replicas, Description: bucketIs})
 	if err != nil {
 		return 0, fmt.Errorf("object store %s: %w", prefix+bucket, err)
 	}
@@ -119,5 +128,6 @@ func Download(ctx context.Context, conn *nats.Conn, prefix, dir string, reserve 
 		return nil, fmt.Errorf("object store %s: %w", prefix+bucket, err)
 	}
 	info, err := object.Info()
-	return info, errors.Join(err, unpack(object, dir, reserve), object.Close())
+	err = errors.Join(err, unpack(object, dir, reserve), object.Close())
+	return info, wrap.Err(err, "the backup in object store %s", prefix+bucket)
 }

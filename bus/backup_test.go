@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/internal/disk"
 )
@@ -71,5 +73,44 @@ func TestUnpackKeepsReserve(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(to, "index.db")); err != nil || info.Size() != 0 {
 		t.Errorf("%v %v", info, err)
+	}
+}
+
+// TestForeignBucket: a backup leaves the object store of another application as it is, and a restore says where it found
+// what is no backup.
+func TestForeignBucket(t *testing.T) {
+	t.Parallel()
+	ctx, dir := t.Context(), t.TempDir()
+	b, err := Start(Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	nc, err := b.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js := JetStream(nc)
+	store, err := js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, TTL: time.Hour})
+	if err == nil {
+		_, err = store.PutString(ctx, objectName, "chairs")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Upload(ctx, nc, "", 1, dir); err == nil || !strings.Contains(err.Error(), "belongs to another application") {
+		t.Error(err)
+	}
+	if is, err := store.Status(ctx); err != nil || is.TTL() != time.Hour {
+		t.Error(is, err)
+	}
+	if _, err := Download(ctx, nc, "", dir, 0); err == nil || !strings.Contains(err.Error(), "the backup in object store BACKUP") {
+		t.Error(err)
+	}
+	for range 2 {
+		if _, err := Upload(ctx, nc, "OURS_", 1, dir); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -95,6 +95,21 @@ func TestStreamsOfOthers(t *testing.T) {
 	}
 }
 
+// TestOverlap: a stream of another application that has the service's subjects, and acknowledges its requests, is what
+// the start names.
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	if _, err := b.streams().CreateStream(t.Context(), jetstream.StreamConfig{Name: "SHOP", Subjects: []string{"items.>"}}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(binary(t), "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0",
+		"--nats", b.url()).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "another stream of the bus has some of the subjects items.dead") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // Streams that are deleted while the service runs are created again, on an external bus and, by
 // an operator, on the embedded one. What the service has taken is kept.
 func TestStreamsDeleted(t *testing.T) {
