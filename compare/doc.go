@@ -152,11 +152,8 @@ func (d *Doc) findValues() {
 
 // within is a Doc with so many quantities at most.
 func (d *Doc) within(values int) *Doc {
-	if len(d.values) <= values {
-		return d
-	}
 	bounded := *d
-	bounded.values = d.values[:values]
+	bounded.values = d.values[:min(len(d.values), values)]
 	return &bounded
 }
 
