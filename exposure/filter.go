@@ -145,7 +145,7 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 // keysOf are the keys of a request for a user: those of its items, and those of the stories found.
 func (s *Store) keysOf(r *request, dst []uint32, user string) []uint32 {
 	seed := wire.Seed(&s.secret, user)
-	dst = r.Keys(dst, seed)
+	dst = r.AppendKeys(dst[:0], seed)
 	if r.told() {
 		dst = r.stories.AppendKeys(dst, seed)
 	}
@@ -174,7 +174,7 @@ func (s *Store) look(ctx context.Context, r *request) (err error) {
 		clear(r.marks)
 	}
 	if err == nil && r.told() {
-		r.stories.Spread(r.Scope == "story", r.Adds, r.Len(), r.keys, r.marks)
+		r.stories.Spread(r.Scope == "story", r.Adds, r.keys, r.marks)
 	}
 	if old != nil && slices.Contains(reads, "") && (err == nil || old.Shadow) {
 		if !old.Ask(ctx, err == nil, imported, &r.Query, r.marks[:r.Len()]) {

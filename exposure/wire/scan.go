@@ -10,12 +10,12 @@ import (
 // into again.
 func (q *Query) Decode(body []byte) error {
 	body = bytes.TrimSpace(body)
-	q.reset(body)
+	q.Refer(body)
 	ok, err := q.scan()
 	if err != nil || ok {
 		return err
 	}
-	q.reset(body)
+	q.Refer(body)
 	return q.decodeSlow()
 }
 
