@@ -45,7 +45,8 @@ func (s *Server) postDecision(c echo.Context) any {
 	req := decodeDecision(must.Get(readBody(c)))
 	req.By = decider(ctx, req.By)
 	switch {
-	case req.Kind == index.Merge, (req.Kind == index.Block || req.Kind == index.Exempt) && req.Item == "":
+	case req.Kind == index.Merge, req.Kind == index.Join, req.Kind == index.Split,
+		(req.Kind == index.Block || req.Kind == index.Exempt) && req.Item == "":
 		req.Cluster = cluster
 	default:
 		req.In = cluster
@@ -87,16 +88,17 @@ func checkDecision(req *index.DecisionRequest) {
 			refuse("item", "is missing: %s is about one item of the cluster", req.Kind)
 		}
 	case index.Block, index.Exempt:
-	case index.Merge:
+	case index.Split:
+	case index.Merge, index.Join:
 		if req.Into == 0 {
-			refuse("into", "is missing: the cluster to merge this one into")
+			refuse("into", "is missing: the cluster to %s this one with", req.Kind)
 		}
 	case index.Undo:
 		if req.Undo == 0 {
 			refuse("decision", "is missing: the number of the decision to take back")
 		}
 	default:
-		refuse("kind", "is %.40q, want release, reject, block, exempt, merge, lead or undo", req.Kind)
+		refuse("kind", "is %.40q, want release, reject, block, exempt, merge, join, split, lead or undo", req.Kind)
 	}
 	if len(req.Reason) > maxReason {
 		tooLarge("reason", "has %d bytes, at most %d are taken", len(req.Reason), maxReason)

@@ -7,6 +7,15 @@ const (
 	openingRun   = 4   // tokens of the shortest run in common that counts
 )
 
+// Adds is how many characters of a later text an earlier one lacks, whatever the two are of each other.
+func Adds(later, earlier *Doc) int {
+	x := Align(later, earlier)
+	if x.Later.run == nil {
+		return later.characters(0, len(later.tokens))
+	}
+	return x.Later.news(earlier, x.limits).Characters
+}
+
 // Apart reports whether hardly anything of either opening is in the other text: the two tell of two matters, however
 // much background they share.
 func (x *Alignment) Apart() bool { return max(x.Later.opening(), x.Earlier.opening()) < openingLeast }

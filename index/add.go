@@ -55,7 +55,7 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 		return nil, err
 	}
 	x.metrics.observe(outcomes)
-	x.rate.add(time.Now(), len(mutations))
+	x.rate.Add(time.Now(), len(mutations))
 	return outcomes, nil
 }
 
@@ -64,7 +64,7 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 // with other calls. Pass the article to Add of the same Index, unchanged.
 func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	a.Preview = nil
-	x.rate.add(time.Now(), len(a.Text.Body)>>13)
+	x.rate.Add(time.Now(), len(a.Text.Body)>>13)
 	v, err := x.under(a.Source).Preview(ctx, &x.forms.Load().Reader, match.Query{Article: a, At: seconds(at)})
 	if v != nil {
 		a.Preview = v

@@ -18,6 +18,7 @@ import (
 	"jianguo/index/sources"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
+	"jianguo/internal/wait"
 )
 
 // FileName is the catalogue's file inside the data directory.
@@ -122,7 +123,7 @@ type catalogue struct {
 	committed func(ctx context.Context) // called under write after each commit
 
 	metrics *metrics
-	rate    rate // of messages applied
+	rate    wait.Rate // of messages applied
 }
 
 // level is a policy that articles are judged by: that of the service, or the same with the

@@ -37,14 +37,14 @@ func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest)
 
 func (d *decision) apply() {
 	apply := map[string]func(){
-		Release: d.release, Reject: d.reject, Block: d.block, Exempt: d.exempt, Merge: d.merge, MakeLead: d.lead,
-		Undo: d.undoing,
+		Release: d.release, Reject: d.reject, Block: d.block, Exempt: d.exempt, Merge: d.merge, Join: d.oneStory,
+		Split: d.ownStory, MakeLead: d.lead, Undo: d.undoing,
 	}[d.req.Kind]
 	switch {
 	case len(d.req.Items) > 0:
 		d.together()
 	case apply == nil:
-		kinds := []string{Release, Reject, Block, Exempt, Merge, MakeLead, Undo}
+		kinds := []string{Release, Reject, Block, Exempt, Merge, Join, Split, MakeLead, Undo}
 		must.Do(fmt.Errorf("kind %q: want one of %s: %w", d.req.Kind, strings.Join(kinds, ", "), ErrQuery))
 	default:
 		apply()

@@ -12,12 +12,14 @@ import (
 
 // The kinds of decision.
 const (
-	Release  = "release" // it is no copy: a duplicate or suspect becomes unique
+	Release  = "release" // it is no copy: a duplicate or suspect becomes unique, a suspect where it is in its story
 	Reject   = "reject"  // it is a copy: an accepted item becomes a duplicate
 	Block    = "block"   // take a lead down; later copies are rejected
 	Exempt   = "exempt"  // nothing is matched against a lead: later copies are accepted
 	Aside    = "aside"   // what the service does when a lead meets too many suspects
-	Merge    = "merge"   // two clusters are one story
+	Merge    = "merge"   // one cluster is part of another
+	Join     = "join"    // two clusters tell one story
+	Split    = "split"   // a cluster, and what follows it, tells another story
 	MakeLead = "lead"    // choose which member is the original
 	Undo     = "undo"    // take an earlier decision back
 )
@@ -31,9 +33,9 @@ type DecisionRequest struct {
 	// Items, instead of Item, are several that one Release or Reject is about:
 	// all of them, or, if one of them does not fit, none.
 	Items []DecisionItem `json:"items,omitempty"`
-	// Cluster is what Merge merges, and Block blocks.
+	// Cluster is what Merge, Join, Split and Block are about.
 	Cluster uint32 `json:"cluster,omitempty"`
-	// Into is the cluster that a Merge or Reject goes into; for Reject, 0
+	// Into is the cluster that a Merge, Join or Reject goes into; for Reject, 0
 	// means the one the item was suspected of.
 	Into uint32 `json:"into,omitempty"`
 	// In, where given, is the cluster that Item must be in, or that the

@@ -21,7 +21,7 @@ type Decision struct {
 	Cluster uint32    `json:"cluster"`
 	Item    string    `json:"item,omitempty"`  // the first one of several
 	Count   int       `json:"count,omitempty"` // how many items it is about, where that is several
-	Other   uint64    `json:"other,omitempty"` // the cluster merged into, or the decision undone
+	Other   uint64    `json:"other,omitempty"` // the cluster merged into or joined, or the decision undone
 	Reason  string    `json:"reason,omitempty"`
 	Undone  bool      `json:"undone,omitempty"`
 	Events  []Event   `json:"events,omitempty"` // only of one that was just made
@@ -41,7 +41,7 @@ type DecisionQuery struct {
 func (x *catalogue) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
 	where, args := `1`, []any{}
 	if q.Cluster != 0 {
-		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`,
+		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'join', 'reject') AND d.other = ?)`,
 			append(args, q.Cluster, q.Cluster)
 	}
 	if q.Item != "" {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"sync"
-	"time"
 
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -61,38 +59,5 @@ func (f *flood) load(ctx context.Context, db *sql.DB) {
 			return // another one
 		}
 		f.arrive(at, v, of, source, ofSource)
-	}
-}
-
-// rate counts events in this second and the one before.
-type rate struct {
-	mu          sync.Mutex
-	second      int64 // guarded by mu, like all fields
-	now, before int64
-}
-
-func (r *rate) add(at time.Time, n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.turn(at)
-	r.now += int64(n)
-}
-
-// lately returns the number of events in the last complete second, or in the present
-// second if that is higher.
-func (r *rate) lately(at time.Time) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.turn(at)
-	return max(r.now, r.before)
-}
-
-func (r *rate) turn(at time.Time) {
-	if second := at.Unix(); second != r.second {
-		r.now, r.before = 0, r.now
-		if second != r.second+1 {
-			r.before = 0
-		}
-		r.second = second
 	}
 }

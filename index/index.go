@@ -219,7 +219,7 @@ func (x *Index) Tables() *sql.DB { return x.reader }
 func (x *Index) Dir() string { return x.cfg.Dir }
 
 // Arriving returns the number of mutations that are applied per second; 8 KiB of a text that arrives are one more.
-func (x *Index) Arriving() int64 { return x.rate.lately(time.Now()) }
+func (x *Index) Arriving() int64 { return x.rate.Lately(time.Now()) }
 
 // State returns the current verdict of a version (0: no such version), and whether a
 // revision has superseded it.

@@ -14,7 +14,7 @@ import (
 type clusterRow struct {
 	id, lead, merged uint32
 	follows          uint32 // the telling that it comes after in its story; 0: it is the first
-	adds             int    // characters, to that one; 0: it tells the same
+	adds             int    // characters, to that one, or stories.Unknown; 0: it tells the same
 	size             int64
 	first, last      int64 // milliseconds since 1970, as all times of the catalogue
 }

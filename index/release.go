@@ -6,21 +6,17 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// release: a duplicate leads a cluster of its own; a suspect is accepted; a telling is the first of its own story.
+// release: a duplicate leads a cluster of its own, in a story of its own; a suspect is accepted.
 func (d *decision) release() {
 	v := d.current()
 	after := ruled(v, Unique, 0)
-	c := d.batch.cluster(d.cluster)
-	switch accepted := v.state.verdict.Accepted(); {
-	case v.state.verdict == Suspect, accepted && c.follows != 0:
-		if c.follows != 0 {
-			d.direct(c.id, cell{Lead: c.lead})
-		}
+	switch v.state.verdict {
+	case Suspect:
 		d.change(v, after)
 		return
-	case v.state.verdict != Duplicate:
-		d.conflict("item %q is %s: only duplicates, suspects and later tellings of a story can be released", v.id,
-			v.state.verdict)
+	case Duplicate:
+	default:
+		d.conflict("item %q is %s: only duplicates and suspects can be released", v.id, v.state.verdict)
 	}
 	after.Cluster = d.vacant(v)
 	if v.flags&resident.Blank == 0 {

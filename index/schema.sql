@@ -99,7 +99,7 @@ CREATE TABLE clusters (             -- P: clusters of two or more, or otherwise 
   lead        INTEGER NOT NULL,     -- 0: no lead is left
   merged_into INTEGER,
   follows     INTEGER,              -- the telling that it comes after in its story; NULL: it is the first
-  adds        INTEGER NOT NULL,     -- characters, to that one; 0: it tells the same
+  adds        INTEGER NOT NULL,     -- characters, to that one; 0: it tells the same; -1: unknown
   size        INTEGER NOT NULL,     -- current members, the lead included
   first_at    INTEGER NOT NULL,
   last_at     INTEGER NOT NULL,     -- arrival of the last copy

@@ -43,20 +43,64 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 		if i == 0 {
 			b.follow(r.cluster, cluster, adds)
 		} else if a, o := last(b.path(r.cluster)), last(b.path(cluster)); a != o {
-			b.follow(max(a, o), min(a, o), 1)
+			b.follow(max(a, o), min(a, o), stories.Unknown)
 		}
 	}
 }
 
 // follow lets a cluster follow another one, unless it follows one, or comes before it, or the story would be too large.
+// What it adds is measured where it is unknown.
 func (b teller) follow(id, to uint32, adds int) {
 	c, path := b.cluster(id), b.path(to)
 	size := func(story uint32) int { return must.Get(stories.Size(b.ctx, b.x.w, story)) }
 	if c.follows != 0 || slices.Contains(path, id) || size(id)+size(last(path)) > mostTellings {
 		return
 	}
-	c.follows, c.adds = to, adds
+	if c.follows, c.adds = to, adds; adds == stories.Unknown {
+		c.adds = b.measure(id, to)
+	}
 	b.setCluster(c)
+}
+
+// measure is how many characters the lead of a cluster adds to that of another one, at least one; or stories.Unknown.
+func (b teller) measure(id, to uint32) int {
+	later, earlier := b.cluster(id).lead, b.cluster(to).lead
+	if later == 0 || earlier == 0 {
+		return stories.Unknown
+	}
+	return must.Get(b.x.matcher.Adds(b.ctx, &b.x.judging.Reader, later, earlier))
+}
+
+// oneStory makes one story of two: the first telling of the later one follows the telling of the other that was named.
+func (d *decision) oneStory() {
+	d.expected(d.leadOf(d.req.Cluster, "cluster"))
+	from := d.cluster
+	d.leadOf(d.req.Into, "into")
+	to := d.cluster
+	d.cluster, d.item, d.other = from, 0, uint64(to)
+	id := last(d.path(from))
+	if first := last(d.path(to)); first == id {
+		d.conflict("clusters %d and %d tell one story already", from, to)
+	} else if first > id {
+		id, to = first, from
+	}
+	d.follow(id, to, teller{d.batch}.measure(id, to))
+}
+
+// ownStory makes a telling the first of a story.
+func (d *decision) ownStory() {
+	d.expected(d.leadOf(d.req.Cluster, "cluster"))
+	if d.item = 0; d.batch.cluster(d.cluster).follows == 0 {
+		d.conflict("cluster %d is the first telling of its story", d.cluster)
+	}
+	d.follow(d.cluster, 0, 0)
+}
+
+// follow lets a cluster follow another one.
+func (d *decision) follow(id, to uint32, adds int) {
+	c := d.batch.cluster(id)
+	c.follows, c.adds = to, adds
+	d.direct(id, c.cell())
 }
 
 // unite makes a telling, led by an item, part of another one, and their stories one.
@@ -65,12 +109,9 @@ func (d *decision) unite(from, lead, to uint32) {
 	first := d.batch.cluster(last(d.path(from)))
 	switch {
 	case slices.Contains(path, from): // what follows it takes its place
-		next := d.batch.cluster(to)
-		next.follows, next.adds = was.follows, was.adds
-		d.direct(to, next.cell())
+		d.follow(to, was.follows, was.adds)
 	case first.id != from && first.id != last(path): // its story goes along
-		first.follows, first.adds = to, 1
-		d.direct(first.id, first.cell())
+		d.follow(first.id, to, teller{d.batch}.measure(first.id, to))
 	}
 	d.direct(from, cell{Lead: lead, Merged: to, Follows: to})
 }

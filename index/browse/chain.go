@@ -52,11 +52,16 @@ func readChain(ctx context.Context, b *Model, cluster uint32, members int) *Chai
 	c.More = max(0, len(tellings)-mostChain)
 	for _, t := range tellings[:len(tellings)-c.More] {
 		view := Telling{StoryView: *b.readStory(ctx, t.Cluster, 0, members), Telling: t}
-		if t.Adds > 0 { // the founder was judged, or a revision of it
+		if t.Adds != 0 { // the founder was judged, or a revision of it
 			if view.Told = view.Lead; view.Told == nil || view.Told.Of == 0 {
 				view.Told = must.Get(b.cat.Briefs(ctx, []uint32{t.Cluster}))[t.Cluster]
 			}
-			view.Against = must.Get(b.cat.Briefs(ctx, []uint32{view.Told.Against}))[view.Told.Against]
+			against := view.Told.Against
+			if standing(b.cat, b.cat.RecordedCluster(against)) != standing(b.cat, t.Follows) {
+				view.Told = nil // an editor lets it follow another one
+			} else {
+				view.Against = must.Get(b.cat.Briefs(ctx, []uint32{against}))[against]
+			}
 		}
 		c.Tellings = append(c.Tellings, view)
 	}

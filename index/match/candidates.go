@@ -280,6 +280,19 @@ func (c *comparing) compareText(ctx context.Context, n *candidate) error {
 	return nil
 }
 
+// Adds is how many characters one exemplar adds to another one, at least one; -1: a text of the two is not kept.
+func (m *Matcher) Adds(ctx context.Context, r *Reader, later, earlier uint32) (int, error) {
+	var docs [2]*compare.Doc
+	for i, ordinal := range []uint32{later, earlier} {
+		var err error
+		docs[i], _, err = m.exemplars.doc(ctx, r, ordinal, (&comparing{Matcher: m}).residueOf)
+		if err != nil || docs[i] == nil {
+			return -1, err
+		}
+	}
+	return max(1, compare.Adds(docs[0], docs[1])), nil
+}
+
 // residueOf is what carries no weight in texts of a source; nil: nothing.
 func (c *comparing) residueOf(ctx context.Context, source string) (*compare.Residue, error) {
 	if c.boilerplate == nil {

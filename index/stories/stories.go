@@ -50,11 +50,14 @@ func Size(ctx context.Context, db sqlite.Querier, story uint32) (int, error) {
 	return n[0], nil
 }
 
+// Unknown is what a telling adds to an earlier one if a text of the two is not kept: less than any number.
+const Unknown = -1
+
 // Telling is a telling of a story.
 type Telling struct {
 	Cluster uint32
 	Follows uint32 // the telling that it comes after; 0: it is the first
-	Adds    int    // characters, to that one; 0: it tells the same
+	Adds    int    // characters, to that one, or Unknown; 0: it tells the same
 }
 
 // Tellings lists the tellings of a story, by its number, in the order in which they arrived.
