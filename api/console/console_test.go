@@ -419,7 +419,7 @@ var pages = []struct{ path, zh, en string }{
 	{"/console/clusters", "近期增长", "Recent growth"},
 	{"/console/clusters?sort=size&size=4&since=168", "筛选", "Filter"},
 	{"/console/cluster?id=1", "成员", "Members"},
-	{"/console/story?id=1", "说法", "Tellings"},
+	{"/console/story?id=1", "同文组", "Tellings"},
 	{"/console/item?id=typhoon", "首发", "unique"},
 	{"/console/item?id=kiln-reword", "见于先到稿", "is in the earlier one"},
 	{"/console/compare?a=typhoon&b=typhoon-update", "数字不一致", "figures differ"},

@@ -222,7 +222,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		check("fishpond", index.Unique)
 		b.click(`.stack .ask summary`) // they have nothing in common: one more click
 		b.click(`.stack button[value=merge]`)
-		b.seen(".notice", "合并")
+		b.seen(".notice", "并入")
 		check("fishpond", index.Duplicate)
 		b.to("/console/cluster?id=4")
 		b.seen("tbody", "fishpond")

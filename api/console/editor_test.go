@@ -208,8 +208,8 @@ func TestWrongInput(t *testing.T) {
 		{"/console/clusters?size=" + url.QueryEscape("五") + "&lang=en", 400, "This wants a number"},
 		{"/console/clusters?cursor=x", 400, "请求有误"},
 		{"/console/decisions?since=" + url.QueryEscape("昨天"), 400, "请填日期"},
-		{"/console/into?cluster=1&into=1", 400, "它已经在这个故事里"},
-		{"/console/into?cluster=1&into=99999", 400, "没有编号为 99999 的故事"},
+		{"/console/into?cluster=1&into=1", 400, "它已经在这个同文组里"},
+		{"/console/into?cluster=1&into=99999", 400, "没有编号为 99999 的同文组"},
 		{"/console/into?cluster=1&into=" + url.QueryEscape("一"), 400, `value="一"`},
 	} {
 		resp, page := get(t, r, c.path, cookie)
@@ -235,8 +235,8 @@ func TestWrongInput(t *testing.T) {
 	}
 }
 
-// TestChain: a story shows what its later telling added and who copied the first; an editor splits that one off, and the
-// undo of the notice puts it back.
+// TestChain: a story shows what its later telling added and who copied the first. A release leaves that one there; an editor
+// splits it off and joins it again, and the undo of the notice takes either back.
 func TestChain(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -280,12 +280,43 @@ func TestChain(t *testing.T) {
 		_, page = get(t, r, resp.Header.Get("Location"), cookie)
 		return page
 	}
-	page = post(url.Values{"kind": {"release"}, "item": {more.ID}})
-	undo := regexp.MustCompile(`name="undo" value="(\d+)"`).FindStringSubmatch(page)
-	if undo == nil {
-		t.Fatalf("no undo:\n%s", page)
+	undo := func(page string) {
+		t.Helper()
+		number := regexp.MustCompile(`name="undo" value="(\d+)"`).FindStringSubmatch(page)
+		if number == nil {
+			t.Fatalf("no undo:\n%s", page)
+		}
+		post(url.Values{"kind": {"undo"}, "undo": number[1:]})
 	}
+	post(url.Values{"kind": {"release"}, "item": {more.ID}})
+	shows(2) // published, and where it was
+	cluster := fmt.Sprint(it.Event.Cluster)
+	page = post(url.Values{"kind": {"split"}, "cluster": {cluster}})
 	shows(1)
-	post(url.Values{"kind": {"undo"}, "undo": undo[1:]})
+	undo(page)
 	shows(2)
+	post(url.Values{"kind": {"split"}, "cluster": {cluster}})
+
+	first, err := r.Index.Item(t.Context(), it.Event.Of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	into := fmt.Sprint(first.Event.Cluster)
+	_, page = get(t, r, "/console/into?cluster="+cluster+"&into="+into, cookie)
+	if !strings.Contains(page, `value="join">归为一个故事`) || !strings.Contains(page, `value="merge">并入`) {
+		t.Errorf("the two cannot be joined:\n%s", page)
+	}
+	page = post(url.Values{"kind": {"join"}, "cluster": {cluster}, "into": {into}})
+	if joined := shows(2); !strings.Contains(joined, it.Event.Facts.New.Quotes[0]+"</ins>") {
+		t.Errorf("what the joined one adds is missing:\n%s", joined)
+	}
+	if _, page := get(t, r, "/console/into?cluster="+cluster+"&into="+into, cookie); strings.Contains(page, `value="join"`) {
+		t.Errorf("two of one story can be joined:\n%s", page)
+	}
+	undo(page)
+	shows(1)
+	post(url.Values{"kind": {"join"}, "cluster": {cluster}, "into": {"1"}}) // never judged against that one
+	if joined := shows(2); !regexp.MustCompile(`<p>新增 [78]\d\d 字</p>`).MatchString(joined) {
+		t.Errorf("what the joined one adds is missing:\n%s", joined)
+	}
 }

@@ -23,7 +23,7 @@ var names = map[any][2]string{
 	index.CausePromotion:  {"递补首发", "promotion"}, index.CauseEditor: {"编辑", "editor"},
 
 	index.Release: {"放行", "release"}, index.Reject: {"判为重复", "reject"}, index.Block: {"封禁", "block"},
-	index.Merge:  {"合并", "merge"},
+	index.Merge: {"并入", "merge"}, index.Join: {"归为一个故事", "join"}, index.Split: {"拆出故事", "split off"},
 	index.Exempt: {"免比对", "exempt"}, index.Aside: {"搁置", "set aside"},
 	index.MakeLead: {"设为首发", "make lead"}, index.Undo: {"撤销", "undo"},
 
@@ -68,8 +68,8 @@ func (l locale) SourcePolicy(policy string) string {
 func (locale) Choices(of string) []string { return choices[of] }
 
 var choices = map[string][]string{
-	"kind": {index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside,
-		index.Undo},
+	"kind": {index.Release, index.Reject, index.Block, index.Merge, index.Join, index.Split, index.MakeLead,
+		index.Exempt, index.Aside, index.Undo},
 	"strictness": {index.StrictnessOfService, "copies", "rewrites", "stories"},
 	"policy":     {index.SourceNormal, index.SourceLicensed, index.SourcePreferred, index.SourceWatched},
 }

@@ -42,7 +42,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 	for _, s := range must.Get(c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 0, 60)) {
 		v.Sources = append(v.Sources, s.Name)
 	}
-	return p.show("clusters", "clusters", "故事", "Stories", v)
+	return p.show("clusters", "clusters", "同文组", "Clusters", v)
 }
 
 type clusterView struct {
@@ -59,12 +59,15 @@ func (c *Console) cluster(ctx context.Context, p *page) string {
 	v := &clusterView{StoryView: story}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
-	tables := c.cfg.Index.Tables()
-	v.Tellings = len(must.Get(stories.Tellings(ctx, tables, must.Get(stories.Of(ctx, tables, story.ID)))))
+	v.Tellings = len(must.Get(stories.Tellings(ctx, c.cfg.Index.Tables(), c.storyOf(ctx, story.ID))))
 	if story.Lead != nil {
 		p.Title = story.Lead.Title
 	}
-	return p.show("cluster", "clusters", fmt.Sprint("故事 ", story.ID), fmt.Sprint("Story ", story.ID), v)
+	return p.show("cluster", "clusters", fmt.Sprint("同文组 ", story.ID), fmt.Sprint("Cluster ", story.ID), v)
+}
+
+func (c *Console) storyOf(ctx context.Context, cluster uint32) uint32 {
+	return must.Get(stories.Of(ctx, c.cfg.Index.Tables(), cluster))
 }
 
 // storyView is a story as a chain of tellings.
@@ -99,25 +102,26 @@ func (c *Console) story(ctx context.Context, p *page) string {
 		return cmp.Or(b.Copies-a.Copies, strings.Compare(a.Name, b.Name))
 	})
 	v.Spreads = v.Spreads[:min(3, len(v.Spreads))]
-	return p.show("story", "clusters", fmt.Sprint("脉络 ", v.Number), fmt.Sprint("Chain ", v.Number), v)
+	return p.show("story", "clusters", fmt.Sprint("故事 ", v.Number), fmt.Sprint("Story ", v.Number), v)
 }
 
-// intoView shows what an item or a story would be put into, before it is.
+// intoView shows what an item or a cluster would be put into, before it is.
 type intoView struct {
-	Item    *index.Item // that is judged a copy; nil: a story is merged
-	Cluster uint32      // the story that is merged
+	Item    *index.Item // that is judged a copy; nil: a cluster is merged
+	Cluster uint32      // that is merged
 	Into    string      // as it was given
-	Lead    *index.Item // of the story merged
+	Lead    *index.Item // of the cluster merged
 	Target  *browse.StoryView
 	Compare *comparison
 	Apart   bool          // the two have hardly any text in common
-	Found   []index.Brief // one of each story that Into finds, where it is no number
+	Joins   bool          // the two clusters are of two stories
+	Found   []index.Brief // one of each cluster that Into finds, where it is no number
 }
 
-// into shows a story before an item or another story goes into it.
+// into shows a cluster before an item or another cluster goes into it.
 func (c *Console) into(ctx context.Context, p *page) string {
 	v := &intoView{Into: p.Given("into"), Cluster: uint32(p.number("cluster"))}
-	p.show("into", "clusters", "并入故事", "Into a story", v)
+	p.show("into", "clusters", "并入", "Merge", v)
 	if id := p.e.QueryParam("item"); id != "" {
 		v.Item = must.Get(c.cfg.Index.Item(ctx, id))
 		v.Lead, v.Cluster = v.Item, v.Item.Event.Cluster
@@ -126,24 +130,25 @@ func (c *Console) into(ctx context.Context, p *page) string {
 	}
 	number, err := strconv.ParseUint(strings.TrimPrefix(v.Into, "#"), 10, 32)
 	if err != nil {
-		if v.Found = c.storiesWith(ctx, v.Into, v.Cluster); len(v.Found) == 0 {
-			p.wrong("into", p.T("没有找到这样的故事。", "No story was found."))
+		if v.Found = c.clustersWith(ctx, v.Into, v.Cluster); len(v.Found) == 0 {
+			p.wrong("into", p.T("没有找到这样的同文组。", "No cluster was found."))
 		}
 		return "into"
 	}
 	target, err := c.cfg.Browse.Story(ctx, uint32(number), 0, 1)
 	switch {
 	case errors.Is(err, index.ErrNotFound):
-		p.wrong("into", fmt.Sprintf(p.T("没有编号为 %d 的故事。", "There is no story %d."), number))
+		p.wrong("into", fmt.Sprintf(p.T("没有编号为 %d 的同文组。", "There is no cluster %d."), number))
 		return "into"
 	case must.Get(target, err).ID == v.Cluster:
-		p.wrong("into", p.T("它已经在这个故事里。", "It is in this story already."))
+		p.wrong("into", p.T("它已经在这个同文组里。", "It is in this cluster already."))
 		return "into"
 	case target.Lead == nil:
-		p.wrong("into", p.T("这个故事没有首发，不能并入。", "This story has no lead: nothing can go into it."))
+		p.wrong("into", p.T("这个同文组没有首发，不能并入。", "This cluster has no lead: nothing can go into it."))
 		return "into"
 	}
 	v.Target = target
+	v.Joins = v.Item == nil && c.storyOf(ctx, v.Cluster) != c.storyOf(ctx, target.ID)
 	if v.Lead != nil {
 		v.Compare = p.comparing(must.Get(c.cfg.Index.Item(ctx, target.Lead.ID)), v.Lead)
 		v.Apart = max(v.Compare.SharedA, v.Compare.SharedB) < 0.2
@@ -151,8 +156,8 @@ func (c *Console) into(ctx context.Context, p *page) string {
 	return "into"
 }
 
-// storiesWith lists one item of each story that a search finds, but for one story.
-func (c *Console) storiesWith(ctx context.Context, text string, but uint32) (out []index.Brief) {
+// clustersWith lists one item of each cluster that a search finds, but for one.
+func (c *Console) clustersWith(ctx context.Context, text string, but uint32) (out []index.Brief) {
 	v, seen := searchView{Text: text}, map[uint32]bool{but: true}
 	c.lookUp(ctx, &v)
 	for _, f := range v.Found {
