@@ -39,6 +39,8 @@ func openWriter(ctx context.Context, path, synchronous string) (*sql.DB, error) 
 	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables)
 	if err == nil && tables == 0 {
 		_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE;\n"+schema+"COMMIT;")
+	} else if err == nil {
+		err = sqlite.CheckColumns(ctx, db, schema)
 	}
 	return db, wrap.Err(err, "%s", path)
 }
