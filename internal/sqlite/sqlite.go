@@ -103,8 +103,9 @@ func CheckColumns(ctx context.Context, db Querier, schema string) error {
 		want, have := must.Get(Column[string](ctx, expected, columns)), must.Get(Column[string](ctx, db, columns))
 		for _, column := range slices.Concat(want, have) {
 			if wanted := slices.Contains(want, column); wanted != slices.Contains(have, column) {
+				has := map[bool]string{true: "without", false: "with"}[wanted]
 				must.Do(fmt.Errorf("was written by a build before 1.0, %s the column %s: start that build, "+
-					"or start with an empty data directory", map[bool]string{true: "without", false: "with"}[wanted], column))
+					"or start with an empty data directory", has, column))
 			}
 		}
 	})
