@@ -104,7 +104,7 @@ func refused(err error) bool { return errors.Is(err, ErrExceptions) || errors.Is
 // spread applies an event without a check.
 func (s *core) spread(ctx context.Context, to states, ev *event, histories []string) error {
 	if ev.Kind.Items() {
-		ev.Keys = ev.q.AppendKeys(nil, wire.Seed(&s.secret, ev.user))
+		ev.Keys = ev.q.Keys(nil, wire.Seed(&s.secret, ev.user))
 	}
 	if ev.Kind == Forget {
 		if err := s.forgetElsewhere(ctx, ev.user); err != nil {

@@ -145,7 +145,7 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 // keysOf are the keys of a request for a user: those of its items, and those of the stories found.
 func (s *Store) keysOf(r *request, dst []uint32, user string) []uint32 {
 	seed := wire.Seed(&s.secret, user)
-	dst = r.AppendKeys(dst[:0], seed)
+	dst = r.Keys(dst, seed)
 	if r.told() {
 		dst = r.stories.AppendKeys(dst, seed)
 	}

@@ -28,11 +28,11 @@ func found(t rapid.TB, s *Stories, ids []string) map[string][]string {
 	}
 	for _, h := range f.hits {
 		var story []string
-		for at := h.first; at < h.first+h.size; at++ {
-			story = append(story, string(s.id(at)))
+		for _, other := range h.items {
+			story = append(story, other.ID)
 		}
 		slices.Sort(story)
-		out[ids[h.number]] = story
+		out[ids[h.request]] = story
 	}
 	return out
 }
@@ -129,8 +129,8 @@ func TestCollision(t *testing.T) {
 
 // TestSpread: an item is marked by the others of its story, not by itself.
 func TestSpread(t *testing.T) {
-	f := Found{hits: []hit{{0, 1, block{1, 2}, 0}, {1, 3, block{3, 2}, 2}}, at: []uint32{0, 2, 1, 3},
-		items: []item{{}, {telling: 1}, {telling: 1}, {telling: 2}, {telling: 2}}}
+	one, two := &set{items: []Item{{"a", 1, 0}, {"b", 1, 0}}}, &set{items: []Item{{"c", 2, 0}, {"d", 2, 0}}}
+	f := Found{hits: []hit{{0, cell{1, 0, one}, 0}, {1, cell{3, 0, two}, 2}}, at: []uint32{0, 2, 1, 3}}
 	keys, marks := []uint32{1, 3, 2, 4}, []byte{kernel.InShard, kernel.Unseen, kernel.Unseen, kernel.InShard}
 	f.Spread(true, 0, keys, marks)
 	if want := []byte{kernel.InShard, kernel.Exact}; !slices.Equal(marks[:2], want) {
@@ -152,8 +152,9 @@ func TestBytes(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	each := float64(after.HeapAlloc-before.HeapAlloc) / (2 * stories)
-	if each > 100 || s.Len() != 2*stories {
-		t.Errorf("%.0f bytes an item, the comment of Stories says about 70", each)
+	t.Logf("%.0f bytes an item", each)
+	if each > 160 || s.Len() != 2*stories {
+		t.Errorf("%.0f bytes an item, the comment of Stories says about 130", each)
 	}
 	runtime.KeepAlive(s)
 }

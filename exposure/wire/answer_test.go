@@ -11,7 +11,7 @@ import (
 
 // answerTo is an answer to a query that returns all but the dropped ids.
 func answerTo(q *Query, dropped func(i int) bool) *Answer {
-	a := &Answer{Query: q, Keys: q.AppendKeys(nil, 1), Marks: make([]byte, q.Len())}
+	a := &Answer{Query: q, Keys: q.Keys(nil, 1), Marks: make([]byte, q.Len())}
 	for i := range a.Marks {
 		if dropped != nil && dropped(i) {
 			a.Marks[i] = kernel.Exact
@@ -61,7 +61,7 @@ func TestChoose(t *testing.T) {
 			q.addOdd(0, 0, from)
 			a.Marks = append(a.Marks, []byte{kernel.Unseen, kernel.Unseen, kernel.Unseen, kernel.Exact, kernel.InShard}[rng.IntN(5)])
 		}
-		a.Keys = q.AppendKeys(nil, rng.Uint64())
+		a.Keys = q.Keys(nil, rng.Uint64())
 		if rng.IntN(4) == 0 { // keys that ids share
 			for i := range a.Keys {
 				a.Keys[i] &= 0xff
@@ -130,7 +130,7 @@ func BenchmarkSteps(b *testing.B) {
 		do   func()
 	}{
 		{"find", func() { _ = q.Decode(body) }},
-		{"hash", func() { a.Keys = q.AppendKeys(a.Keys[:0], 7) }},
+		{"hash", func() { a.Keys = q.Keys(a.Keys, 7) }},
 		{"choose", func() { copy(a.Marks, marks); o = a.Choose() }},
 		{"answer", func() { out = a.AppendJSON(out[:0], o) }},
 		{"bitmap", func() { out = a.AppendBitmap(out[:0]) }},

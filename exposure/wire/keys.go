@@ -17,17 +17,16 @@ func Key(id []byte, seed uint64) uint32 { return nonZero(xxh3.HashSeed(id, seed)
 // hashes to it shares the key 1.
 func nonZero(hash uint64) uint32 { return max(uint32(hash), 1) }
 
-// AppendKeys appends the keys of all ids.
-func (q *Query) AppendKeys(dst []uint32, seed uint64) []uint32 {
-	dst = slices.Grow(dst, len(q.spans))[:len(dst)+len(q.spans)]
-	keys := dst[len(dst)-len(q.spans):]
+// Keys returns the keys of all ids, in the memory of dst if it has room.
+func (q *Query) Keys(dst []uint32, seed uint64) []uint32 {
+	keys := slices.Grow(dst[:0], len(q.spans))[:len(q.spans)]
 	for i := hashVector(q.spans, q.body, keys, seed); i < len(keys); i++ {
 		keys[i] = Key(q.ID(i), seed)
 		if i%8 == 7 {
 			i += hashVector(q.spans[i+1:], q.body, keys[i+1:], seed)
 		}
 	}
-	return dst
+	return keys
 }
 
 // Seed is the user's seed: the first eight bytes of SHA-256 over the store's

@@ -10,12 +10,12 @@ import (
 // into again.
 func (q *Query) Decode(body []byte) error {
 	body = bytes.TrimSpace(body)
-	q.Refer(body)
+	q.reset(body)
 	ok, err := q.scan()
 	if err != nil || ok {
 		return err
 	}
-	q.Refer(body)
+	q.reset(body)
 	return q.decodeSlow()
 }
 

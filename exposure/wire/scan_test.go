@@ -115,7 +115,7 @@ func TestScanIsFast(t *testing.T) {
 		`{"user":"u","items":[]}`,
 	} {
 		var q Query
-		q.Refer([]byte(body))
+		q.reset([]byte(body))
 		if ok, err := q.scan(); !ok || err != nil {
 			t.Errorf("%s: %v, %v", body, ok, err)
 		}

@@ -94,7 +94,7 @@ func TestVectorIsPlain(t *testing.T) {
 			if err := q.Decode(body); err != nil {
 				t.Fatalf("%s: %s: %v", way, body, err)
 			}
-			for i, k := range q.AppendKeys(nil, key) {
+			for i, k := range q.Keys(nil, key) {
 				if k != Key(q.ID(i), key) {
 					t.Fatalf("%s: %s under %x: key %x", way, q.ID(i), key, k)
 				}

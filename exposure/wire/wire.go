@@ -1,7 +1,7 @@
 // Package wire reads requests and reports about a user's items, and writes the answers.
 //
 // A Query is a decoded body: a user, a few settings, and ids that are spans of the body, not
-// copies. Query.AppendKeys hashes the ids under a seed of the user. Whatever tests the keys answers
+// copies. Query.Keys hashes the ids under a seed of the user. Whatever tests the keys answers
 // with a byte an id (the marks of package kernel), from which Answer lists the ids to
 // return and writes them as JSON, copied from the body as they were spelled, or as a bitmap.
 //
@@ -66,13 +66,9 @@ const isOdd = 1 << 31
 // a string with escapes. Its token is in Query.body, its decoded bytes are in Query.scratch.
 type oddSpan struct{ raw0, raw1, id0, id1 uint32 }
 
-// Refer makes q refer to ids in some bytes, of which Add says each.
-func (q *Query) Refer(ids []byte) {
-	*q = Query{body: ids, scratch: q.scratch[:0], quotes: q.quotes, spans: q.spans[:0], odd: q.odd[:0]}
+func (q *Query) reset(body []byte) {
+	*q = Query{body: body, scratch: q.scratch[:0], quotes: q.quotes, spans: q.spans[:0], odd: q.odd[:0]}
 }
-
-// Add adds the id between two positions, which are below 2³¹.
-func (q *Query) Add(from, to uint32) { q.spans = append(q.spans, span{from, to}) }
 
 // Len is the number of ids.
 func (q *Query) Len() int { return len(q.spans) }
