@@ -59,22 +59,17 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 	return outcomes, nil
 }
 
-// Preview does ahead of time most of the work of judging an article that arrives at
-// the given time. It changes no verdict. It may run concurrently with the writer and
-// with other calls. Pass the article to Add of the same Index, unchanged.
+// Preview does ahead of time most of the work of judging an article that arrives at the given time. It changes no
+// verdict, and may run beside the writer and other calls. Pass the article to Add of the same Index, unchanged.
 func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
-	a.Preview = nil
 	x.rate.Add(time.Now(), len(a.Text.Body)>>13)
-	v, err := x.under(a.Source).Preview(ctx, &x.forms.Load().Reader, match.Query{Article: a, At: seconds(at)})
-	if v != nil {
-		a.Preview = v
-	}
+	var err error
+	a.Preview, err = x.under(a.Source).Preview(ctx, &x.forms.Load().Reader, match.Query{Article: a, At: seconds(at)})
 	return wrap.Err(err, "index: preview of %q", a.ID)
 }
 
-// Check returns the verdict that an article would get if it arrived at the given
-// time, in seconds since 1970. It changes nothing, and may run concurrently with the
-// writer.
+// Check returns the verdict that an article would get if it arrived at the given time, in seconds since 1970. It
+// changes nothing, and may run beside the writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
 	return x.check(ctx, match.Query{Article: a, At: at})
 }

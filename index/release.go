@@ -49,11 +49,9 @@ func (d *decision) settle(id uint32, v *version) {
 	d.setCluster(c)
 }
 
-// vacant finds the id of a cluster for a duplicate to lead. As a rule it is its own
-// ordinal, or that of a cluster which it led before that was merged away. If other items
-// are in the cluster of its ordinal (it founded the story, and another item leads it now),
-// it is the ordinal of a copy of the same story: a copy has founded nothing, so its ordinal
-// was never the id of a cluster. An id only names a cluster, and no cluster's id changes.
+// vacant finds the id of a cluster for a duplicate to lead: its own ordinal, or that of a cluster which it led before
+// that was merged away. If others are in the cluster of its ordinal (it founded that, and another item leads it now),
+// it is the ordinal of a copy, which founded nothing. An id only names a cluster, and no cluster's id changes.
 func (d *decision) vacant(v *version) uint32 {
 	behind := d.x.clusters.Behind(d.x.clusters.Resolve(v.state.cluster))
 	for _, id := range append([]uint32{v.ordinal}, behind...) {
@@ -78,8 +76,7 @@ func (d *decision) vacant(v *version) uint32 {
 	return 0
 }
 
-// unused reports whether an ordinal is the id of no cluster: the item of that ordinal
-// has never been alone in one, or its cluster was taken back.
+// unused reports whether an ordinal is the id of no cluster.
 func (d *decision) unused(id uint32) bool {
 	var taken bool
 	must.Do(d.query(`SELECT EXISTS (SELECT 1 FROM clusters WHERE id = ?)`, id).Scan(&taken))
