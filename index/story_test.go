@@ -247,6 +247,13 @@ func TestJoin(t *testing.T) {
 	}
 	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 2, Into: 4})
 	tells("a text is gone", 1, one, stories.Telling{Cluster: 2, Follows: 4, Adds: stories.Unknown}, released)
+	blank := indextest.ArticleOf("blank", "")
+	blank.Blank = true // it has no sketch
+	if _, err := x.Add(t.Context(), []Mutation{{Seq: 5, At: testStart.Add(time.Hour), Article: blank}}); err != nil {
+		t.Fatal(err)
+	}
+	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 5, Into: 3})
+	tells("a blank one", 3, stories.Telling{Cluster: 3}, stories.Telling{Cluster: 5, Follows: 3, Adds: stories.Unknown})
 	mustVerify(t, x)
 }
 
