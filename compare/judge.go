@@ -14,11 +14,13 @@ import (
 // Limits are the numbers of the judge. All are part of the policy.
 type Limits struct {
 	// News, Facts and Share are what makes news: so many characters, so many quantities, or such a share of the later
-	// text that the earlier one lacks. Little is the least number of characters of a share.
-	News   int     `json:"news"`
-	Facts  int     `json:"facts"`
-	Share  float64 `json:"share"`
-	Little int     `json:"little"`
+	// text that the earlier one lacks. Little is the least number of characters of a share, FactsShort what Facts is
+	// for two short texts.
+	News       int     `json:"news"`
+	Facts      int     `json:"facts"`
+	FactsShort int     `json:"facts_short"`
+	Share      float64 `json:"share"`
+	Little     int     `json:"little"`
 	// Later and Earlier are the shares of the later or the earlier text that stand in the other one, from which they
 	// are related. With less of the earlier one, a text is an excerpt at most, and all that it has of its own counts.
 	Later   float64 `json:"later"`
@@ -66,8 +68,8 @@ func DefaultLimits() Limits { return Limits{}.At(80) }
 // At sets how many characters make news, and facts and share with it.
 func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
-	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), Share: min(.9, .2*scale), Little: max(1, news/2),
-		Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3,
+	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
+		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3,
 		Exchanged: 1, Rest: .3, Recurs: 3, Look: .35,
 		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
 }
@@ -85,10 +87,10 @@ func (l *Limits) Validate() error {
 			return fmt.Errorf("policy: %s %v: want 0 to 1", s.name, s.value)
 		}
 	}
-	if l.News < 1 || l.Facts < 1 || l.Little < 0 || l.Conflicts < 1 || l.Exchanged < 1 || l.Recurs < 0 {
-		return fmt.Errorf("policy: news %d, facts %d, little %d, conflicts %d, exchanged %d, recurs %d: "+
-			"want at least 1, 1, 0, 1, 1 and 0",
-			l.News, l.Facts, l.Little, l.Conflicts, l.Exchanged, l.Recurs)
+	if l.News < 1 || min(l.Facts, l.FactsShort) < 1 || l.Little < 0 || l.Conflicts < 1 || l.Exchanged < 1 || l.Recurs < 0 {
+		return fmt.Errorf("policy: news %d, facts %d, facts_short %d, little %d, conflicts %d, exchanged %d, recurs %d: "+
+			"want at least 1, 1, 1, 0, 1, 1 and 0",
+			l.News, l.Facts, l.FactsShort, l.Little, l.Conflicts, l.Exchanged, l.Recurs)
 	}
 	if min(l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values) < 1 || l.Values > valueMost {
 		return fmt.Errorf("policy: offsets %d, gap_pairs %d, pairs %d, sought_bytes %d, values %d: want at least 1, "+
@@ -177,7 +179,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	}
 	if j.finds(j.news(l), "news?", "%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d); "+
 		"%.0f%% untold, which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little,
-		len(j.New.Values), l.Facts, 100*(1-a)) {
+		len(j.New.Values), x.facts(), 100*(1-a)) {
 		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < most, "and little else?",
 			"resemblance %.2f (%.2f), larger share %.0f%% (%.0f)",
 			x.Resemblance, l.Resembles, 100*max(a, b), 100*most) {
@@ -219,8 +221,19 @@ func (j *Judgement) news(l *Limits) bool {
 	if j.sentence() && rest > l.Rest || excerpt && rest >= l.Share {
 		return true
 	}
-	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little || len(n.Values) >= l.Facts
+	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little || len(n.Values) >= j.facts()
 }
+
+// facts is how many new facts are news.
+func (x *Alignment) facts() int {
+	if x.short() {
+		return x.limits.FactsShort
+	}
+	return x.limits.Facts
+}
+
+// short reports whether both texts are short.
+func (x *Alignment) short() bool { return max(len(x.Later.tokens), len(x.Earlier.tokens)) <= shortTokens }
 
 // Shares of a text from which it counts as covered by the other one.
 const (
@@ -284,7 +297,7 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 	}
 	found = fmt.Sprintf("%d in conflict, %.0f%% of %d (%d and %.0f%% asked)", n, 100*share, n+g.Equal, l.Conflicts,
 		100*l.Disagree)
-	short := max(len(x.Later.tokens), len(x.Earlier.tokens)) <= shortTokens
+	short := x.short()
 	apart := x.apart()
 	for _, c := range g.Conflicts {
 		says := x.Later.Form[c.Later.Start:c.Later.End] + " / " + x.Earlier.Form[c.Earlier.Start:c.Earlier.End]
@@ -332,7 +345,7 @@ func (x *Alignment) apart() int {
 
 // code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
 // sentence.
-const code = "7"
+const code = "8"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = func() string {

@@ -8,8 +8,8 @@ import (
 	"jianguo/segment"
 )
 
-// TestStrangers: short texts of one form that name another subject, and what only begins with words of a long text,
-// are no copies. Copies of both kinds are.
+// TestStrangers: short texts of one form that name another subject or a fact more, and what has only some words of a
+// long text, are no copies. Copies of both kinds are.
 func TestStrangers(t *testing.T) {
 	seg, err := segment.New(segment.Config{Data: data.FS})
 	if err != nil {
@@ -30,6 +30,10 @@ func TestStrangers(t *testing.T) {
 			Item{Title: "云杉科技：因涉嫌信息披露违规被立案", Body: "云杉科技公告，公司近日收到立案告知书，因涉嫌信息披露违规被立案调查，目前公司经营活动正常开展，将积极配合调查并及时披露信息。"},
 			Item{Title: "云杉科技因涉嫌信息披露违规被立案调查", Body: "云杉科技公告，公司于近日收到立案告知书，因公司涉嫌信息披露违规被立案调查，目前经营活动正常开展，公司将积极配合调查并及时披露信息。"},
 			func(k compare.Kind) bool { return k == compare.Duplicate }},
+		"a fact more": {
+			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
+			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修18天，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
+			func(k compare.Kind) bool { return k == compare.Suspect }},
 		"an excerpt": {
 			Item{Title: "全省防汛抗旱工作会议召开", Body: report},
 			Item{Title: "防汛会议强调算清水账", Body: "省水利厅今天上午召开全省防汛抗旱工作会议，部署汛期重点任务。会议指出，今年汛情来得早，各地要落实责任，加强巡查。"},
