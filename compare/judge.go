@@ -233,7 +233,9 @@ func (x *Alignment) facts() int {
 }
 
 // short reports whether both texts are short.
-func (x *Alignment) short() bool { return max(len(x.Later.tokens), len(x.Earlier.tokens)) <= shortTokens }
+func (x *Alignment) short() bool {
+	return max(len(x.Later.tokens), len(x.Earlier.tokens)) <= shortTokens
+}
 
 // Shares of a text from which it counts as covered by the other one.
 const (
