@@ -239,7 +239,7 @@ func TestJoin(t *testing.T) {
 	decideTest(t, x, DecisionRequest{Kind: Undo, Undo: d.Number})
 	decideTest(t, x, DecisionRequest{Kind: Split, Cluster: 4})
 	tells("split", 1, one)
-	d = decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 4, Into: 1})
+	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 4, Into: 1})
 	tells("joined again", 1, one, released)
 	x.matcher.Uncache(2)
 	if _, err := x.w.ExecContext(t.Context(), `DELETE FROM texts WHERE ordinal = 2`); err != nil {
