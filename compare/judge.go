@@ -69,8 +69,8 @@ func DefaultLimits() Limits { return Limits{}.At(80) }
 func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
-		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3,
-		Exchanged: 1, Rest: .3, Recurs: 3, Look: .35,
+		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3,
+		Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Recurs: 3, Look: .35,
 		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
 }
 
@@ -87,9 +87,9 @@ func (l *Limits) Validate() error {
 			return fmt.Errorf("policy: %s %v: want 0 to 1", s.name, s.value)
 		}
 	}
-	if l.News < 1 || min(l.Facts, l.FactsShort) < 1 || l.Little < 0 || l.Conflicts < 1 || l.Exchanged < 1 || l.Recurs < 0 {
-		return fmt.Errorf("policy: news %d, facts %d, facts_short %d, little %d, conflicts %d, exchanged %d, recurs %d: "+
-			"want at least 1, 1, 1, 0, 1, 1 and 0",
+	if min(l.News, l.Facts, l.FactsShort, l.Conflicts, l.Exchanged) < 1 || min(l.Little, l.Recurs) < 0 {
+		return fmt.Errorf("policy: news %d, facts %d, facts_short %d, little %d, conflicts %d, exchanged %d, "+
+			"recurs %d: want at least 1, 1, 1, 0, 1, 1 and 0",
 			l.News, l.Facts, l.FactsShort, l.Little, l.Conflicts, l.Exchanged, l.Recurs)
 	}
 	if min(l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values) < 1 || l.Values > valueMost {
@@ -221,7 +221,8 @@ func (j *Judgement) news(l *Limits) bool {
 	if j.sentence() && rest > l.Rest || excerpt && rest >= l.Share {
 		return true
 	}
-	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little || len(n.Values) >= j.facts()
+	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little ||
+		len(n.Values) >= j.facts()
 }
 
 // facts is how many new facts are news.

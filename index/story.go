@@ -66,7 +66,7 @@ func (b teller) follow(id, to uint32, adds int) {
 // measure is how many characters the lead of a cluster adds to that of another one, at least one; or stories.Unknown.
 func (b teller) measure(id, to uint32) int {
 	later, earlier := b.cluster(id).lead, b.cluster(to).lead
-	if rows := b.x.tables.Rows; later == 0 || earlier == 0 || (rows.Flags(later)|rows.Flags(earlier))&resident.Blank != 0 {
+	if r := b.x.tables.Rows; later == 0 || earlier == 0 || (r.Flags(later)|r.Flags(earlier))&resident.Blank != 0 {
 		return stories.Unknown
 	}
 	return must.Get(b.x.matcher.Adds(b.ctx, &b.x.judging.Reader, later, earlier))
