@@ -113,7 +113,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 			_ = x.Close()
 		}
 	}
-	if changed < 5 {
-		t.Errorf("only %d verdicts changed: this proves little", changed)
+	if changed == 0 {
+		t.Errorf("no verdict changed: this proves nothing")
 	}
 }
