@@ -55,6 +55,11 @@ func TestStrangers(t *testing.T) {
 				compare.NewDoc(&b.Text), &limits).Kind == compare.Series {
 				t.Error("a series without the rule of subjects, too")
 			}
+			limits = compare.DefaultLimits()
+			if limits.FactsShort = limits.Facts; name == "a fact more" && compare.Judge(compare.NewDoc(&a.Text),
+				compare.NewDoc(&b.Text), &limits).Kind != compare.Duplicate {
+				t.Error("no copy without the rule of short texts, too")
+			}
 			if limits.Off = "excerpts"; name == "another matter in its words" && compare.Judge(compare.NewDoc(&a.Text),
 				compare.NewDoc(&b.Text), &limits).Kind != compare.Duplicate {
 				t.Error("no copy without the rule of excerpts, too")
