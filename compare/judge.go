@@ -15,7 +15,7 @@ import (
 type Limits struct {
 	// News, Facts and Share are what makes news: so many characters, so many quantities, or such a share of the later
 	// text that the earlier one lacks. Little is the least number of characters of a share, FactsShort what Facts is
-	// for two short texts.
+	// for two short texts, or after Stale days.
 	News       int     `json:"news"`
 	Facts      int     `json:"facts"`
 	FactsShort int     `json:"facts_short"`
@@ -39,8 +39,11 @@ type Limits struct {
 	// Rest is the share of a sentence that makes it another one.
 	Exchanged int     `json:"exchanged"`
 	Rest      float64 `json:"rest"`
-	// Recurs is the number of days between two flashes that are no copies however alike they are.
+	// Recurs is the number of days between two flashes that are no copies however alike they are. After Stale days
+	// a text that is not nearly all in the earlier one, or has FactsShort new facts, is no copy: ceremonies, annual
+	// notices.
 	Recurs int `json:"recurs"`
+	Stale  int `json:"stale"`
 	// Look is the share of one text's shingles in the other below which texts are not aligned. Of 580 labelled copies
 	// none had less than .36.
 	Look float64 `json:"look"`
@@ -70,8 +73,8 @@ func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
 		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3,
-		Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Recurs: 3, Look: .35,
-		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
+		Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Recurs: 3, Stale: 30,
+		Look: .35, Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
 }
 
 // Validate names the first number that is out of bounds.
@@ -87,10 +90,10 @@ func (l *Limits) Validate() error {
 			return fmt.Errorf("policy: %s %v: want 0 to 1", s.name, s.value)
 		}
 	}
-	if min(l.News, l.Facts, l.FactsShort, l.Conflicts, l.Exchanged) < 1 || min(l.Little, l.Recurs) < 0 {
+	if min(l.News, l.Facts, l.FactsShort, l.Conflicts, l.Exchanged, l.Stale) < 1 || min(l.Little, l.Recurs) < 0 {
 		return fmt.Errorf("policy: news %d, facts %d, facts_short %d, little %d, conflicts %d, exchanged %d, "+
-			"recurs %d: want at least 1, 1, 1, 0, 1, 1 and 0",
-			l.News, l.Facts, l.FactsShort, l.Little, l.Conflicts, l.Exchanged, l.Recurs)
+			"stale %d, recurs %d: want at least 1, and 0 of little and recurs",
+			l.News, l.Facts, l.FactsShort, l.Little, l.Conflicts, l.Exchanged, l.Stale, l.Recurs)
 	}
 	if min(l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values) < 1 || l.Values > valueMost {
 		return fmt.Errorf("policy: offsets %d, gap_pairs %d, pairs %d, sought_bytes %d, values %d: want at least 1, "+
@@ -218,7 +221,7 @@ func (j Judgement) as(kind Kind, reason string) Judgement {
 func (j *Judgement) news(l *Limits) bool {
 	n := &j.New
 	rest, excerpt := 1-float64(j.Later.Covered), float64(j.Earlier.Covered) < l.Earlier && l.Off != "excerpts"
-	if j.sentence() && rest > l.Rest || excerpt && rest >= l.Share {
+	if j.sentence() && rest > l.Rest || excerpt && rest >= l.Share || j.stale() && rest > 1-nearlyAll {
 		return true
 	}
 	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little ||
@@ -227,11 +230,14 @@ func (j *Judgement) news(l *Limits) bool {
 
 // facts is how many new facts are news.
 func (x *Alignment) facts() int {
-	if x.short() {
+	if x.short() || x.stale() {
 		return x.limits.FactsShort
 	}
 	return x.limits.Facts
 }
+
+// stale reports whether so long a time lies between two texts that the later one rather tells of the next such event.
+func (x *Alignment) stale() bool { return x.apart() >= x.limits.Stale }
 
 // short reports whether both texts are short.
 func (x *Alignment) short() bool {
@@ -317,7 +323,7 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 		g.Subject = [2]string{a, b}
 		return OtherFacts, "in the headlines and at own places: " + a + " / " + b
 	}
-	a, b := x.Later.subject(x.Earlier.Doc), x.Earlier.subject(x.Later.Doc)
+	a, b := x.headlines()
 	if a != "" && b != "" && l.Off != "openings" {
 		g.Subject = [2]string{a, b}
 		return OtherFacts, "two subjects: " + a + " / " + b
@@ -348,7 +354,7 @@ func (x *Alignment) apart() int {
 
 // code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
 // sentence.
-const code = "8"
+const code = "9"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = func() string {

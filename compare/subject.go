@@ -32,18 +32,39 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 	return out
 }
 
-// subject is what the headline begins with that the body has, too, up to a number, if a name is in it and another text
-// has it nowhere; empty: it has. In flashes of one form this is the company or the place.
-func (d *Doc) subject(other *Doc) string {
-	before := slices.IndexFunc(d.title, token.number)
-	if before < 0 {
-		before = len(d.title)
+// headlines are what each of two headlines says where the other one says something else, or at its beginning, and that
+// its own text says, too: in articles of one form this is the company or the place. Empty: there is none.
+func (x *Alignment) headlines() (later, earlier string) {
+	l, e := x.Later.Doc, x.Earlier.Doc
+	g := gaps{a: l.title, b: e.title, most: x.limits.GapPairs, budget: x.limits.GapPairs}
+	g.fill(nil)
+	parts, i, k := [][4]int{{0, len(l.title), 0, len(e.title)}}, 0, 0
+	for _, m := range append(g.out, Match{Later: len(l.title), Earlier: len(e.title)}) {
+		parts = append(parts, [4]int{i, m.Later, k, m.Earlier})
+		i, k = m.Later+m.N, m.Earlier+m.N
 	}
-	n := sort.Search(before, func(i int) bool { return !strings.Contains(d.Text.Body, d.headline[:d.title[i].end]) })
+	for _, p := range parts {
+		later, earlier = l.subject(p[0], p[1], e), e.subject(p[2], p[3], l)
+		if later != "" && earlier != "" {
+			return later, earlier
+		}
+	}
+	return "", ""
+}
+
+// subject is the longest beginning of a part of the headline, up to a number, that the body has, too, if a name is in
+// it and another text has it nowhere; empty: it has.
+func (d *Doc) subject(from, to int, other *Doc) string {
+	title := d.title[from:to]
+	if before := slices.IndexFunc(title, token.number); before >= 0 {
+		title = title[:before]
+	}
+	said := func(n int) string { return d.headline[title[0].start:title[n].end] }
+	n := sort.Search(len(title), func(i int) bool { return !strings.Contains(d.Text.Body, said(i)) })
 	if n == 0 {
 		return ""
 	}
-	word := d.headline[:d.title[n-1].end]
+	word := said(n - 1)
 	at := strings.LastIndex(d.Form, word)
 	s := Span{at, at + len(word)}
 	if len(d.names(s.Start, s.End)) == 0 && !d.unlisted(s) || other.Has(word) {

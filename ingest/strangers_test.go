@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"testing"
+	"time"
 
 	"jianguo/compare"
 	"jianguo/data"
@@ -18,6 +19,10 @@ func TestStrangers(t *testing.T) {
 	const report = "省水利厅今天上午召开全省防汛抗旱工作会议，部署汛期重点任务。会议指出，今年汛情来得早，" +
 		"各地要落实责任，加强巡查，做好群众转移安置。会议强调，要算清水账，统筹防洪与灌溉，确保春耕用水。" +
 		"会后，与会人员察看了两座水库的除险加固工程，并听取了施工单位的汇报。"
+	const ceremony = "仪式上，少先队员献上鲜花，双方互赠了纪念品。随后，代表团观看了学生的合唱和武术表演，并参观了老城的城墙和博物馆。" +
+		"代表团表示，期待在教育、旅游和农业方面加强交流，也欢迎本市的学生前去学习。市民和志愿者在沿途挥旗致意，交通和安保工作平稳有序。"
+	spring := time.Date(2024, 5, 6, 1, 0, 0, 0, time.UTC)
+	next := spring.AddDate(1, 0, 0)
 	tests := map[string]struct {
 		earlier, later Item
 		want           func(compare.Kind) bool
@@ -33,6 +38,14 @@ func TestStrangers(t *testing.T) {
 		"a fact more": {
 			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
 			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修18天，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
+			func(k compare.Kind) bool { return k == compare.Suspect }},
+		"the next ceremony": {
+			Item{Title: "市里举行仪式欢迎巴西友城代表团", Body: "市里昨天在礼堂举行仪式，欢迎巴西联邦共和国的友城代表团来访。" + ceremony},
+			Item{Title: "市里举行仪式欢迎泰国友城代表团", Body: "市里昨天在礼堂东厅举行仪式，邀请了各界人士，热烈欢迎泰王国清迈府派来的客人，泰国驻华使节也到场。" + ceremony},
+			func(k compare.Kind) bool { return k == compare.Series }},
+		"a year later": {
+			Item{Title: "汛期会议", Body: report + ceremony, Published: &spring},
+			Item{Title: "汛期会议", Body: report + "会议为期两天。" + ceremony, Published: &next},
 			func(k compare.Kind) bool { return k == compare.Suspect }},
 		"an excerpt": {
 			Item{Title: "全省防汛抗旱工作会议召开", Body: report},
@@ -51,7 +64,7 @@ func TestStrangers(t *testing.T) {
 			if !test.want(j.Kind) {
 				t.Errorf("%v, by %+v", j.Kind, j.Trace)
 			}
-			if limits.Off = "openings"; name == "another company" && compare.Judge(compare.NewDoc(&a.Text),
+			if limits.Off = "openings"; (name == "another company" || name == "the next ceremony") && compare.Judge(compare.NewDoc(&a.Text),
 				compare.NewDoc(&b.Text), &limits).Kind == compare.Series {
 				t.Error("a series without the rule of subjects, too")
 			}
@@ -59,6 +72,11 @@ func TestStrangers(t *testing.T) {
 			if limits.FactsShort = limits.Facts; name == "a fact more" && compare.Judge(compare.NewDoc(&a.Text),
 				compare.NewDoc(&b.Text), &limits).Kind != compare.Duplicate {
 				t.Error("no copy without the rule of short texts, too")
+			}
+			limits = compare.DefaultLimits()
+			if limits.Stale = 400; name == "a year later" && compare.Judge(compare.NewDoc(&a.Text),
+				compare.NewDoc(&b.Text), &limits).Kind != compare.Duplicate {
+				t.Error("no copy within the time, too")
 			}
 			if limits.Off = "excerpts"; name == "another matter in its words" && compare.Judge(compare.NewDoc(&a.Text),
 				compare.NewDoc(&b.Text), &limits).Kind != compare.Duplicate {

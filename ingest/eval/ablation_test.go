@@ -24,6 +24,7 @@ func TestAblation(t *testing.T) {
 		{"news", func(l *compare.Limits) { l.News = never }},
 		{"facts", func(l *compare.Limits) { l.Facts = never }},
 		{"facts_short", func(l *compare.Limits) { l.FactsShort = l.Facts }},
+		{"stale", func(l *compare.Limits) { l.Stale = 1 << 20 }},
 		{"share", func(l *compare.Limits) { l.Share = 2 }},
 		{"little", func(l *compare.Limits) { l.Little = 0 }},
 		{"later, earlier", func(l *compare.Limits) { l.Later, l.Earlier = 0, 0 }},
