@@ -45,7 +45,7 @@ func (n *normalizer) visible(r rune) rune {
 func needsComposing(s string) bool {
 	for _, r := range s {
 		if r >= 0x300 && (r < 0x370 || r >= 0x1100 && r < 0x1200 || r == 0x3099 || r == 0x309a ||
-			r >= 0xff65 && r < 0xffe0) {
+			r >= 0x3131 && r < 0x3190 || r >= 0xff65 && r < 0xffe0) {
 			return true
 		}
 	}
