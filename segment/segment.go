@@ -148,7 +148,20 @@ func (s *Segmenter) Recipe() string { return s.current.Load().recipe }
 // Analyze fills t from an article; body is plain text or HTML. It never fails: any bytes have a normal form.
 func (s *Segmenter) Analyze(t *Text, title, body string) { s.current.Load().analyze(t, title, body) }
 
+// Cut fills t with the words of a text, as Analyze does for a body without a headline, and with nothing else.
+func (s *Segmenter) Cut(t *Text, body string) { s.current.Load().cut(t, "", body) }
+
 func (s *tables) analyze(t *Text, title, body string) {
+	if s.cut(t, title, body); t.Blank {
+		return
+	}
+	t.Exact = xxh3.Hash128(t.content).Bytes()
+	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
+	t.findWords(&s.lexicon)
+}
+
+// cut makes the normal form, the content and its words.
+func (s *tables) cut(t *Text, title, body string) {
 	t.reset()
 	t.Recipe = s.recipe
 	t.titleOut = s.normalize(&t.title, t.titleOut, title)
@@ -169,10 +182,7 @@ func (s *tables) analyze(t *Text, title, body string) {
 		t.join(t.titleOut)
 	}
 	t.join(t.bodyOut)
-	t.Exact = xxh3.Hash128(t.content).Bytes()
 	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
-	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
-	t.findWords(&s.lexicon)
 }
 
 // shortBody is the length, in bytes of normal form (a Han character is three), below which the headline is part

@@ -42,10 +42,11 @@ func (t *Text) reset() {
 	t.content, t.words = t.content[:0], nil
 }
 
-// Words yields the words of the content in order, stop words and numbers included.
+// Words yields the words of the content in order, stop words and numbers included. They last.
 func (t *Text) Words(yield func(string) bool) {
+	content := string(t.content)
 	for _, w := range t.words {
-		if !yield(view(t.content[w.Start:w.End])) {
+		if !yield(content[w.Start:w.End]) {
 			return
 		}
 	}

@@ -47,10 +47,9 @@ const particles = "的了在是和与及或把被对从向到着过就也都而�
 func (c *cutter) words(dst []string, text string, inner bool) []string {
 	t := c.texts.Get().(*segment.Text)
 	defer c.texts.Put(t)
-	c.segmenter.Analyze(t, "", text)
+	c.segmenter.Cut(t, text)
 	before := "" // the single character before, which may be part of a name
 	t.Words(func(w string) bool {
-		w = strings.Clone(w)
 		first, size := utf8.DecodeRuneInString(w)
 		single := unicode.Is(unicode.Han, first) && size == len(w)
 		name := single && !strings.Contains(particles, w)
