@@ -47,7 +47,7 @@ func (s *Sketch) PassageKeys() []uint64 {
 // spread expands a stored key to 64 bits; keys of two bands are never equal.
 func spread(band int, stored uint32) uint64 { return mix(uint64(band)<<32 | uint64(stored)) }
 
-// keepKeys fills the keys; hashes are the shingles of the text.
+// keepKeys fills the keys; hashes are the shingles of the text, and overwritten.
 func (s *Sketch) keepKeys(tokens []token, hashes []uint64) {
 	if len(tokens) <= shortTokens {
 		for b := range bands {
@@ -66,7 +66,7 @@ func (s *Sketch) keepKeys(tokens []token, hashes []uint64) {
 	if len(tokens) < passageTokens {
 		return
 	}
-	long := appendShingles(make([]uint64, 0, len(tokens)), tokens, passageK)
+	long := appendShingles(hashes[:0], tokens, passageK)
 	lead := slices.Min(long[:passageTokens-passageK+1])
 	least := lowest(long, passages-1)
 	if !slices.Contains(least, lead) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // Sizes of the parts of a sketch. They are part of the encoding.
@@ -40,16 +41,27 @@ type Sketch struct {
 // first; 0 for an empty bin.
 type Minima [bins / 2]byte
 
+// buffer is the memory of NewSketch.
+type buffer struct {
+	tokens []token
+	hashes []uint64
+}
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
 // NewSketch sketches a text.
 func NewSketch(text *Text) Sketch {
 	var s Sketch
-	form := text.Form()
-	tokens := appendTokens(make([]token, 0, len(form)/3+8), form)
+	form, b := text.Form(), buffers.Get().(*buffer)
+	defer buffers.Put(b)
+	b.tokens = appendTokens(b.tokens[:0], form)
+	tokens := b.tokens
 	if len(tokens) == 0 {
 		return s
 	}
 	s.Tokens = uint32(len(tokens))
-	hashes := appendShingles(make([]uint64, 0, len(tokens)), tokens, min(shingleK, len(tokens)))
+	b.hashes = appendShingles(slices.Grow(b.hashes[:0], len(tokens)), tokens, min(shingleK, len(tokens)))
+	hashes := b.hashes
 	s.shingles = minhash(hashes, s.mins[:])
 	s.keepKeys(tokens, hashes)
 	pairs := appendShingles(hashes[:0], tokens, min(pairK, len(tokens)))

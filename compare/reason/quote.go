@@ -156,7 +156,7 @@ func (p *pair) marks() []byte {
 	for m, spans := range [][]compare.Span{known: {{End: len(d.Form)}}, fresh: words, fact: facts, past: d.Past()} {
 		for _, s := range spans {
 			for _, i := range at[s.Start:s.End] {
-				if i == 0 {
+				if i == 0 || !utf8.RuneStart(form[i-1]) { // the bytes of a character have one origin
 					continue
 				}
 				start, end := p.later.Origin(i - 1)
