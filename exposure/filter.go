@@ -115,7 +115,7 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 		if s.cfg.Stories == nil {
 			return wire.Outcome{}, wire.Invalidf("scope", "%s is not available: this service has no articles", r.Scope)
 		}
-		r.stories.Find(s.cfg.Stories, &r.Query)
+		r.stories.Clear()
 		if !s.cfg.Stories.Ready() {
 			r.answer.Degraded = "story"
 		}
@@ -254,6 +254,14 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 	order := len(r.order)
 	mark := func(v *state.View) {
 		r.order = r.order[:order]
+		if n := r.Len(); r.told() && marks == &r.marks { // the first state: items that it holds need no story
+			s.markKeys(v, r, (*keys)[:n], (*marks)[:n])
+			r.stories.Find(s.cfg.Stories, &r.Query, (*marks)[:n], r.AtLeast > 0)
+			*keys = r.stories.AppendKeys((*keys)[:n], wire.Seed(&s.secret, user))
+			*marks = slices.Grow((*marks)[:n], len(*keys)-n)[:len(*keys)]
+			v.Mark((*keys)[n:], (*marks)[n:])
+			return
+		}
 		s.markKeys(v, r, *keys, *marks)
 	}
 	if s.fleet != nil {

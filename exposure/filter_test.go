@@ -48,8 +48,9 @@ func benchRequest(b *testing.B) (*fixture, []byte) {
 	f := newFixture(b, Config{Stories: story.New()})
 	f.cfg.Stories.SetReady()
 	for i := range 125_000 { // a fifth of the candidates are in stories, a fiftieth of all that are
-		if i%5 < 2 {
-			tell(f.cfg.Stories, uint32(i), fmt.Sprintf("news-%09d", i), fmt.Sprintf("reprint-%09d", i))
+		if i%5 == 0 {
+			tell(f.cfg.Stories, uint32(2*i), fmt.Sprintf("news-%09d", i), fmt.Sprintf("copy-%09d", 2*i))
+			tell(f.cfg.Stories, uint32(2*i+1), fmt.Sprintf("item-%09d", i), fmt.Sprintf("copy-%09d", 2*i+1))
 		}
 	}
 	f.report(Seen, "u", ids(0, 5000)...)

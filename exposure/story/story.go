@@ -36,7 +36,7 @@ type Stories struct {
 	sets  map[uint32]*set // mu; by number
 	cells []cell          // mu; by key, with open addressing
 	used  int             // mu; cells that are not empty: at most half
-	// mu; a bit for each key, at most one in 16 is set: it sends most items away that are in no story.
+	// mu; two bits of a word for each key, at most a quarter is set: they send most items away that are in no story.
 	bits []uint64
 }
 
@@ -122,7 +122,7 @@ func (s *Stories) renew(more int) {
 		more += len(set.items)
 	}
 	size := max(1<<10, 1<<bits.Len(uint(4*more)))
-	s.cells, s.bits, s.used = make([]cell, size), make([]uint64, size/8), 0
+	s.cells, s.bits, s.used = make([]cell, size), make([]uint64, size/16), 0
 	for _, set := range s.sets {
 		s.put(set)
 	}
@@ -133,12 +133,12 @@ func (s *Stories) put(set *set) {
 	for at := range set.items {
 		id := []byte(set.items[at].ID)
 		key := wire.Key(id, s.seed)
-		c, bit := s.cell(key, id), s.bit(key)
+		c := s.cell(key, id)
 		if c.set == nil {
 			s.used++
 		}
 		*c = cell{key, uint32(at), set}
-		s.bits[bit>>6] |= 1 << (bit & 63)
+		*s.word(key) |= 1<<(key>>26) | 1<<(key>>20&63)
 	}
 }
 
@@ -152,17 +152,17 @@ func (s *Stories) cell(key uint32, id []byte) *cell {
 	}
 }
 
-// bit is the number of the bit of a key.
-func (s *Stories) bit(key uint32) uint32 { return key & uint32(64*len(s.bits)-1) }
+// word has the bits of a key.
+func (s *Stories) word(key uint32) *uint64 { return &s.bits[key&uint32(len(s.bits)-1)] }
 
 // Found are the stories of the items of one request. Its memory may be used again.
 type Found struct {
 	keys   []uint32 // of the request's items, under Stories.seed
 	likely []uint32 // the numbers of those that may be in a story
 	hits   []hit
-	begin  []begin  // by the number of a story, with open addressing
-	at     []uint32 // of these stories, one after the other, the numbers of the items: in the request, or in others
-	others []string // the items of these stories that led to none; they are numbered on from the request's
+	begin  []begin    // by the number of a story, with open addressing
+	at     []uint32   // of these stories, one after the other, the numbers of the items: in the request, or in others
+	others wire.Query // the items of these stories that led to none; they are numbered on from the request's
 }
 
 // hit is an item of the request that is in a story: its number there, its place, and where at has the story.
@@ -178,17 +178,29 @@ type begin struct {
 	from int
 }
 
-// Find looks up the items of a request.
-func (f *Found) Find(s *Stories, q *wire.Query) {
-	f.keys, f.hits, f.at, f.others = q.Keys(f.keys, s.seed), f.hits[:0], f.at[:0], f.others[:0]
+// Clear forgets what was found.
+func (f *Found) Clear() {
+	f.hits, f.at = f.hits[:0], f.at[:0]
+	f.others.Clear()
+}
+
+// Find looks up the items of a request, by their marks: those that are Unseen and, with relaxed, InShard. Others need
+// no story to be taken out.
+func (f *Found) Find(s *Stories, q *wire.Query, marks []byte, relaxed bool) {
+	f.Clear()
+	f.keys = q.Keys(f.keys, s.seed)
+	open := [...]uint64{kernel.Unseen: 1, kernel.Exact: 0, kernel.InShard: 0}
+	if relaxed {
+		open[kernel.InShard] = 1
+	}
 	likely, n := slices.Grow(f.likely[:0], len(f.keys))[:len(f.keys)], 0
 	f.likely = likely
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for i, key := range f.keys {
 		likely[n] = uint32(i)
-		bit := s.bit(key)
-		n += int(s.bits[bit>>6] >> (bit & 63) & 1)
+		word := *s.word(key)
+		n += int(word >> (key >> 26 & 63) & (word >> (key >> 20 & 63)) & open[marks[i]])
 	}
 	f.begin = slices.Grow(f.begin[:0], 4*n+1)[:1<<bits.Len(uint(2*n))]
 	clear(f.begin)
@@ -215,8 +227,8 @@ func (f *Found) ask(c *cell, i uint32) (from int) {
 		if at == int(c.at) {
 			f.at = append(f.at, i)
 		} else {
-			f.at = append(f.at, uint32(len(f.keys)+len(f.others)))
-			f.others = append(f.others, c.items[at].ID)
+			f.at = append(f.at, uint32(len(f.keys)+f.others.Len()))
+			f.others.Add(c.items[at].ID)
 		}
 	}
 	return from
@@ -224,10 +236,9 @@ func (f *Found) ask(c *cell, i uint32) (from int) {
 
 // AppendKeys appends the keys of the items of the stories found that the request may lack, under the seed of a user.
 func (f *Found) AppendKeys(keys []uint32, seed uint64) []uint32 {
-	for _, id := range f.others {
-		keys = append(keys, wire.Key([]byte(id), seed))
-	}
-	return keys
+	n := len(keys)
+	keys = slices.Grow(keys, f.others.Len())
+	return keys[:n+len(f.others.Keys(keys[n:], seed))]
 }
 
 // Spread marks an item of a request as held exactly if another one of its telling is held, and, with the scope story,

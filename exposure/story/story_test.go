@@ -21,7 +21,7 @@ func found(t rapid.TB, s *Stories, ids []string) map[string][]string {
 		t.Fatal(err)
 	}
 	var f Found
-	f.Find(s, &q)
+	f.Find(s, &q, make([]byte, q.Len()), false)
 	out := map[string][]string{}
 	for _, id := range ids {
 		out[id] = []string{id}

@@ -70,6 +70,16 @@ func (q *Query) reset(body []byte) {
 	*q = Query{body: body, scratch: q.scratch[:0], quotes: q.quotes, spans: q.spans[:0], odd: q.odd[:0]}
 }
 
+// Clear makes q a query without ids, to which Add adds copies of some.
+func (q *Query) Clear() { q.reset(q.body[:0]) }
+
+// Add adds a copy of an id.
+func (q *Query) Add(id string) {
+	from := uint32(len(q.body))
+	q.body = append(q.body, id...)
+	q.spans = append(q.spans, span{from, uint32(len(q.body))})
+}
+
 // Len is the number of ids.
 func (q *Query) Len() int { return len(q.spans) }
 
