@@ -47,6 +47,12 @@ type Limits struct {
 	// Look is the share of one text's shingles in the other below which texts are not aligned. Of 580 labelled copies
 	// none had less than .36.
 	Look float64 `json:"look"`
+	// Two texts tell of two matters if each has less than a share Matter of the other's first Opening tokens. A
+	// round-up of two shares with both less than Both of what it shares with one. Run is the shortest run that counts.
+	Matter  float64 `json:"matter"`
+	Opening int     `json:"opening_tokens"`
+	Both    float64 `json:"both"`
+	Run     int     `json:"run_tokens"`
 	// Work budgets of a pair of texts. Offsets is how many places of the other text a run is sought at, GapPairs and
 	// Pairs how many pairs of tokens are searched in one gap between runs and in all, Sought the bytes that are
 	// searched for names: those of places behind it are not in conflict. Values is how many quantities of a text
@@ -74,7 +80,8 @@ func (l Limits) At(news int) Limits {
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
 		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3,
 		Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Recurs: 3, Stale: 30,
-		Look: .35, Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
+		Look: .35, Matter: .1, Opening: 100, Both: .5, Run: 4,
+		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
 }
 
 // Validate names the first number that is out of bounds.
@@ -84,7 +91,7 @@ func (l *Limits) Validate() error {
 		value float64
 	}{{"share", l.Share}, {"later", l.Later}, {"earlier", l.Earlier}, {"resembles", l.Resembles}, {"disagree",
 		l.Disagree}, {"disagree_short", l.DisagreeShort},
-		{"look", l.Look}, {"rest", l.Rest}}
+		{"look", l.Look}, {"rest", l.Rest}, {"matter", l.Matter}, {"both", l.Both}}
 	for _, s := range shares {
 		if !(s.value >= 0 && s.value <= 1) {
 			return fmt.Errorf("policy: %s %v: want 0 to 1", s.name, s.value)
@@ -95,9 +102,10 @@ func (l *Limits) Validate() error {
 			"stale %d, recurs %d: want at least 1, and 0 of little and recurs",
 			l.News, l.Facts, l.FactsShort, l.Little, l.Conflicts, l.Exchanged, l.Stale, l.Recurs)
 	}
-	if min(l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values) < 1 || l.Values > valueMost {
-		return fmt.Errorf("policy: offsets %d, gap_pairs %d, pairs %d, sought_bytes %d, values %d: want at least 1, "+
-			"and at most %d values", l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values, valueMost)
+	if min(l.Opening, l.Run, l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values) < 1 || l.Values > valueMost {
+		return fmt.Errorf("policy: opening_tokens %d, run_tokens %d, offsets %d, gap_pairs %d, pairs %d, "+
+			"sought_bytes %d, values %d: want at least 1, and at most %d values",
+			l.Opening, l.Run, l.Offsets, l.GapPairs, l.Pairs, l.Sought, l.Values, valueMost)
 	}
 	return nil
 }

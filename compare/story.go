@@ -1,12 +1,5 @@
 package compare
 
-// Bounds of what two texts of one story have in common.
-const (
-	openingPart  = 100 // tokens of what a text begins with, which says what it is about
-	openingLeast = .1  // share of one opening that the other text has
-	openingRun   = 4   // tokens of the shortest run in common that counts
-)
-
 // Adds is how many characters of a later text an earlier one lacks, whatever the two are of each other.
 func Adds(later, earlier *Doc) int {
 	x := Align(later, earlier)
@@ -18,25 +11,27 @@ func Adds(later, earlier *Doc) int {
 
 // Apart reports whether hardly anything of either opening is in the other text: the two tell of two matters, however
 // much background they share.
-func (x *Alignment) Apart() bool { return max(x.Later.opening(), x.Earlier.opening()) < openingLeast }
+func (x *Alignment) Apart() bool {
+	return max(x.Later.opening(x.limits), x.Earlier.opening(x.limits)) < x.limits.Matter
+}
 
 // opening is the share of a text's opening that the other one has.
-func (s *Side) opening() float64 {
-	known, opening := 0, s.run[:min(len(s.run), openingPart)]
+func (s *Side) opening(l *Limits) float64 {
+	known, opening := 0, s.run[:min(len(s.run), l.Opening)]
 	for _, run := range opening {
-		if run >= openingRun {
+		if int(run) >= l.Run {
 			known++
 		}
 	}
 	return float64(known) / float64(max(1, len(opening)))
 }
 
-// SameMatter reports whether the later text shares with two earlier ones the same half of what it shares with one. A
-// round-up shares something else with each.
+// SameMatter reports whether the later text shares with two earlier ones enough of what it shares with one. A round-up
+// shares something else with each.
 func SameMatter(x, y *Alignment) bool {
 	a, b, both := 0, 0, 0
 	for i, run := range x.Later.run {
-		inX, inY := run >= openingRun, y.Later.run[i] >= openingRun
+		inX, inY := int(run) >= x.limits.Run, int(y.Later.run[i]) >= x.limits.Run
 		switch {
 		case inX && inY:
 			both++
@@ -46,5 +41,5 @@ func SameMatter(x, y *Alignment) bool {
 			b++
 		}
 	}
-	return both > 0 && 2*both >= both+min(a, b)
+	return both > 0 && float64(both) >= x.limits.Both*float64(both+min(a, b))
 }

@@ -10,10 +10,6 @@ import (
 	"jianguo/internal/must"
 )
 
-// mostTellings is how many tellings a story grows to by what arrives: a further one begins a story. Decisions of
-// editors have no bound.
-const mostTellings = 32
-
 func (c *clusterRow) cell() cell {
 	return cell{Lead: c.lead, Merged: c.merged, Follows: c.follows, Adds: c.adds}
 }
@@ -36,25 +32,27 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 	}
 	if r.verdict == Suspect {
 		adds = max(adds, 1)
-	}
-	if r.verdict != Suspect && r.rule != ByLicence {
+	} else if r.rule != ByLicence {
 		return
 	}
 	for i, cluster := range j.Tied {
 		if i == 0 {
 			b.follow(r.cluster, cluster, adds)
-		} else if a, o := last(b.path(r.cluster)), last(b.path(cluster)); a != o {
+		} else if a, o := last(b.path(r.cluster)), last(b.path(cluster)); a != o && !b.split(min(a, o)) {
 			b.follow(max(a, o), min(a, o), stories.Unknown)
 		}
 	}
 }
 
-// follow lets a cluster follow another one, unless it follows one, or comes before it, or the story would be too large.
-// What it adds is measured where it is unknown.
+// split is stories.Split: only editors join such a story to another one.
+func (b teller) split(id uint32) bool { return must.Get(stories.Split(b.ctx, b.x.w, id)) }
+
+// follow lets a cluster follow another one, unless it follows one, was split off, or comes before it, or the story
+// would be too large. What it adds is measured where it is unknown.
 func (b teller) follow(id, to uint32, adds int) {
 	c, path := b.cluster(id), b.path(to)
 	size := func(story uint32) int { return must.Get(stories.Size(b.ctx, b.x.w, story)) }
-	if c.follows != 0 || slices.Contains(path, id) || size(id)+size(last(path)) > mostTellings {
+	if c.follows != 0 || slices.Contains(path, id) || b.split(id) || size(id)+size(last(path)) > b.x.policy.Tellings {
 		return
 	}
 	if c.follows, c.adds = to, adds; adds == stories.Unknown {

@@ -23,6 +23,7 @@ type storyModel struct {
 	x       *Index
 	follows map[uint32]uint32
 	was     map[uint64]map[uint32]uint32 // by decision
+	splits  map[uint64]uint32            // that hold: what each made the first of its story
 	matters map[string]int               // by item
 }
 
@@ -52,7 +53,9 @@ func (m *storyModel) arrives(e *Event, matter int) {
 	}
 	slices.Sort(others)
 	for _, other := range others {
-		if a, b := m.first(e.Cluster), m.first(other); a != b {
+		splits := slices.Collect(maps.Values(m.splits))
+		a, b := m.first(e.Cluster), m.first(other)
+		if a != b && !slices.Contains(splits, a) && !slices.Contains(splits, b) {
 			m.follows[max(a, b)] = min(a, b)
 		}
 	}
@@ -99,8 +102,11 @@ func (m *storyModel) decide(rt *rapid.T, req DecisionRequest) {
 	was := map[uint32]uint32{}
 	m.was[d.Number] = was
 	switch now := m.cluster(req.Item); {
+	case req.Kind == Split:
+		m.splits[d.Number] = req.Cluster
 	case req.Kind == Undo:
 		delete(m.was, d.Number)
+		delete(m.splits, req.Undo)
 		maps.Copy(m.follows, m.was[req.Undo])
 	case req.Kind == Release && now != cluster: // a copy leads a cluster of its own; an undo merges that again
 		was[now] = cluster
@@ -143,7 +149,7 @@ func TestStoriesAtRandom(t *testing.T) {
 		dir := t.TempDir()
 		x := openTexts(t, dir, 0)
 		defer func() { _ = x.Close() }()
-		m := &storyModel{x, map[uint32]uint32{}, map[uint64]map[uint32]uint32{}, map[string]int{}}
+		m := &storyModel{x, map[uint32]uint32{}, map[uint64]map[uint32]uint32{}, map[uint64]uint32{}, map[string]int{}}
 		p := &indextest.Press{Rand: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))}
 		matters := []string{string(p.Words(240)), string(p.Words(240)), string(p.Words(240))}
 		bodies := map[string]string{}
@@ -257,6 +263,35 @@ func TestJoin(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestSplitHolds: what tells the same as two stories that an editor has split goes to one of them, and does not join
+// them, until the split is taken back; nor does a later text of the item that was split off.
+func TestSplitHolds(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	defer func() { _ = x.Close() }()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(4, 6))}
+	matter, seq := string(p.Words(240)), 0
+	tell := func(id string, story uint32) {
+		t.Helper()
+		seq++
+		e := add(t, x, seq, id, matter+string(p.Words(130)))
+		if second, err := stories.Of(t.Context(), x.reader, 2); e.Story != story || err != nil || seq > 2 && second != 2 {
+			t.Errorf("%s is in story %d, want %d; 2 is in %d: %v", id, e.Story, story, second, err)
+		}
+	}
+	tell("n1", 1)
+	tell("n2", 1)
+	d := decideTest(t, x, DecisionRequest{Kind: Split, Cluster: 2})
+	tell("n3", 1)
+	tell("n4", 1)
+	decideTest(t, x, DecisionRequest{Kind: Undo, Undo: d.Number})
+	if all, err := stories.Tellings(t.Context(), x.reader, 1); err != nil || len(all) != 4 {
+		t.Errorf("after the undo: %v %v", all, err)
+	}
+	decideTest(t, x, DecisionRequest{Kind: Split, Cluster: 2})
+	tell("n2", 2)
+	mustVerify(t, x)
+}
+
 // TestStoriesEnd: a round-up of two matters joins no stories, by itself or by what comes later; a text that repeats only
 // the background of another one begins a story; and a story ends at its bound.
 func TestStoriesEnd(t *testing.T) {
@@ -281,7 +316,7 @@ func TestStoriesEnd(t *testing.T) {
 	is(string(p.Words(110))+background, Suspect, 7)
 	c := string(p.Words(240))
 	is(c+string(p.Words(130)), Unique, 8)
-	for range mostTellings - 1 {
+	for range DefaultPolicy().Tellings - 1 {
 		is(c+string(p.Words(130)), Suspect, 8)
 	}
 	full := uint32(seq + 1)

@@ -50,6 +50,13 @@ func Size(ctx context.Context, db sqlite.Querier, story uint32) (int, error) {
 	return n[0], nil
 }
 
+// Split reports whether an editor split a cluster off, and that was not taken back.
+func Split(ctx context.Context, db sqlite.Querier, cluster uint32) (bool, error) {
+	n, err := sqlite.Column[int](ctx, db, `SELECT 1 FROM decisions d WHERE cluster = ? AND kind = 'split' AND NOT EXISTS
+		(SELECT 1 FROM decisions WHERE kind = 'undo' AND other = d.number)`, cluster)
+	return len(n) > 0, wrap.Err(err, "decisions about cluster %d", cluster)
+}
+
 // Unknown is what a telling adds to an earlier one if a text of the two is not kept: less than any number.
 const Unknown = -1
 

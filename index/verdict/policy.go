@@ -61,6 +61,10 @@ type Policy struct {
 	// cost those behind it. Of pairs beyond, sketches make suspects at most.
 	Work int `json:"work"`
 
+	// Tellings bounds how many tellings a story grows to by what arrives: a further one begins a story. Decisions of
+	// editors have no bound.
+	Tellings int `json:"tellings"`
+
 	// Window is how long an exemplar stays after the last copy of its cluster
 	// arrived, Cap how long after it arrived itself.
 	Window time.Duration `json:"window"`
@@ -81,6 +85,7 @@ func DefaultPolicy() Policy {
 		Texts:     8,
 		Look:      0.1,
 		Work:      1 << 17,
+		Tellings:  32,
 		Limits:    compare.DefaultLimits(),
 		Judge:     compare.Version,
 		Window:    90 * 24 * time.Hour,
@@ -152,9 +157,10 @@ func (p Policy) Validate() error {
 			SuspectsReject)
 	case p.MaxS < 0 || p.MaxS > 64:
 		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
-	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0 || p.Work < 0 || min(p.Flood, int(p.FloodSpan)) < 0:
-		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d, flood %d, flood_span %v: "+
-			"want at least 1, and 0 of the others", p.Judged, p.Texts, p.Passages, p.Work, p.Flood, p.FloodSpan)
+	case p.Judged < 1 || min(p.Texts, p.Passages, p.Work, p.Tellings, p.Flood, int(p.FloodSpan)) < 0:
+		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d, tellings %d, flood %d, flood_span %v: "+
+			"want at least 1, and 0 of the others",
+			p.Judged, p.Texts, p.Passages, p.Work, p.Tellings, p.Flood, p.FloodSpan)
 	case !(p.Look >= 0 && p.Look <= 1):
 		return fmt.Errorf("policy: look %v: want 0 to 1", p.Look)
 	case p.Window <= 0 || p.Cap < p.Window:
