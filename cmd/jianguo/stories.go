@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	relatedStep = 100_000 // events read at a time
-	relatedPoll = 200 * time.Millisecond
+	relatedStep = 100_000               // events read at a time
+	relatedPoll = 10 * time.Millisecond // after a decision, so soon filters follow it
 )
 
 // followStories keeps the stories of the filter up to date with the catalogue.
