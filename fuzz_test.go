@@ -39,7 +39,6 @@ var decoders = map[string]string{
 	"segment.parsePattern":               "segment.FuzzParsePattern",
 	"segment/cut.parse":                  "segment/cut.FuzzParse",
 	"compare.DecodeSketch":               "compare.FuzzDecodeSketch",
-	"compare.DecodeOutline":              "compare.FuzzDecodeSketch",
 	"index/bands/buckets.LoadPage":       "index/bands/buckets.FuzzLoadPage",
 	"index/resident.(*Rows).LoadPage":    "index/resident.FuzzLoadColumns",
 	"segment.(*Segmenter).Analyze: HTML": "segment.FuzzAnalyze",

@@ -28,73 +28,48 @@ func (s *Sketch) AppendBinary(b []byte) []byte {
 	if s.Tokens == 0 {
 		return b
 	}
-	for _, n := range [...]uint32{s.Tokens, s.shingles, s.pairs, s.figures} {
+	for _, n := range [...]uint32{s.Tokens, s.Shingles, s.pairs, s.figures} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	b = binary.LittleEndian.AppendUint64(b, s.Digest)
-	b = append(b, s.mins[:]...)
+	b = append(b, s.Minima[:]...)
 	b = append(b, s.pairMins[:]...)
 	b = append(b, s.figureMins[:]...)
 	b = append(b, s.nkeys|s.npassages<<4)
-	for _, keys := range [...][]uint32{s.keys[:s.nkeys], s.passages[:s.npassages]} {
-		for _, k := range keys {
-			b = binary.LittleEndian.AppendUint32(b, k)
-		}
-	}
+	b, _ = binary.Append(b, binary.LittleEndian, s.keys[:s.nkeys]) // of a fixed size: no error
+	b, _ = binary.Append(b, binary.LittleEndian, s.passages[:s.npassages])
 	return b
 }
 
 // DecodeSketch reads an encoding. Damaged or hostile bytes give an error, never a panic or a large allocation.
 func DecodeSketch(b []byte) (Sketch, error) {
+	wrong := func(what string) (Sketch, error) { return Sketch{}, fmt.Errorf("%w: %s", ErrEncoding, what) }
 	var s Sketch
-	b, err := s.decodeSizes(b)
-	if err != nil || s.Tokens == 0 {
-		return Sketch{}, err
-	}
-	s.Digest, b = binary.LittleEndian.Uint64(b), b[8:]
-	b = b[copy(s.mins[:], b):]
-	b = b[copy(s.pairMins[:], b):]
-	b = b[copy(s.figureMins[:], b):]
-	s.nkeys, s.npassages, b = b[0]&15, b[0]>>4, b[1:]
-	if s.nkeys > bands || s.npassages > passages || len(b) != 4*int(s.nkeys+s.npassages) {
-		return Sketch{}, fmt.Errorf("%w: bad keys", ErrEncoding)
-	}
-	for _, keys := range [...][]uint32{s.keys[:s.nkeys], s.passages[:s.npassages]} {
-		for i := range keys {
-			keys[i], b = binary.LittleEndian.Uint32(b), b[4:]
-		}
-	}
-	return s, nil
-}
-
-// decodeSizes reads the sizes, all 0 of a blank text, and returns the rest, of at least fixedBytes otherwise.
-func (s *Sketch) decodeSizes(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] != version {
-		return nil, fmt.Errorf("%w: unknown version", ErrEncoding)
+		return wrong("unknown version")
 	}
 	if b = b[1:]; len(b) == 0 {
-		return nil, nil
+		return s, nil
 	}
-	for _, n := range [...]*uint32{&s.Tokens, &s.shingles, &s.pairs, &s.figures} {
+	for _, n := range [...]*uint32{&s.Tokens, &s.Shingles, &s.pairs, &s.figures} {
 		v, size := binary.Uvarint(b)
 		if size <= 0 || v > 1<<28 {
-			return nil, fmt.Errorf("%w: bad size", ErrEncoding)
+			return wrong("bad size")
 		}
 		*n, b = uint32(v), b[size:]
 	}
 	if s.Tokens == 0 || len(b) < fixedBytes {
-		return nil, fmt.Errorf("%w: cut short", ErrEncoding)
+		return wrong("cut short")
 	}
-	return b, nil
-}
-
-// DecodeOutline reads the outline of an encoding.
-func DecodeOutline(b []byte) (Outline, error) {
-	var s Sketch
-	b, err := s.decodeSizes(b)
-	if err != nil || s.Tokens == 0 {
-		return Outline{}, err
+	s.Digest, b = binary.LittleEndian.Uint64(b), b[8:]
+	b = b[copy(s.Minima[:], b):]
+	b = b[copy(s.pairMins[:], b):]
+	b = b[copy(s.figureMins[:], b):]
+	s.nkeys, s.npassages, b = b[0]&15, b[0]>>4, b[1:]
+	if s.nkeys > bands || s.npassages > passages || len(b) != 4*int(s.nkeys+s.npassages) {
+		return wrong("bad keys")
 	}
-	copy(s.mins[:], b[8:])
-	return s.Outline(), nil
+	n, _ := binary.Decode(b, binary.LittleEndian, s.keys[:s.nkeys]) // of the length that was checked: no error
+	_, _ = binary.Decode(b[n:], binary.LittleEndian, s.passages[:s.npassages])
+	return s, nil
 }

@@ -28,16 +28,23 @@ type Sketch struct {
 	// digest are likely copies.
 	Digest uint64
 
-	shingles, pairs, figures uint32 // distinct ones
-	mins                     Minima
-	pairMins                 [pairBins / 2]byte
-	figureMins               [factBins / 2]byte
-	keys                     [bands]uint32
-	passages                 [passages]uint32
-	nkeys, npassages         uint8
+	Outline
+	pairs, figures   uint32 // distinct ones
+	pairMins         [pairBins / 2]byte
+	figureMins       [factBins / 2]byte
+	keys             [bands]uint32
+	passages         [passages]uint32
+	nkeys, npassages uint8
 }
 
-// Minima are those of the shingles: the lowest hash in each bin, cut to 4 bits, two bins a byte, the lower half
+// Outline is the part of a Sketch that gives resemblance and containments. 52 bytes without pointers; index keeps it
+// in memory for every version.
+type Outline struct {
+	Minima   Minima // of the shingles
+	Shingles uint32 // distinct ones; 0 only of a blank text
+}
+
+// Minima are those of a set: the lowest hash in each bin, cut to 4 bits, two bins a byte, the lower half
 // first; 0 for an empty bin.
 type Minima [bins / 2]byte
 
@@ -62,7 +69,7 @@ func NewSketch(text *Text) Sketch {
 	s.Tokens = uint32(len(tokens))
 	b.hashes = appendShingles(slices.Grow(b.hashes[:0], len(tokens)), tokens, min(shingleK, len(tokens)))
 	hashes := b.hashes
-	s.shingles = minhash(hashes, s.mins[:])
+	s.Shingles = minhash(hashes, s.Minima[:])
 	s.keepKeys(tokens, hashes)
 	pairs := appendShingles(hashes[:0], tokens, min(pairK, len(tokens)))
 	s.pairs = minhash(pairs, s.pairMins[:])
@@ -72,7 +79,8 @@ func NewSketch(text *Text) Sketch {
 			figures = append(figures, mix(uint64(t.id)))
 		}
 	}
-	figures = distinct(figures)
+	slices.Sort(figures)
+	figures = slices.Compact(figures)
 	for _, h := range figures {
 		s.Digest += mix(h)
 	}
@@ -86,11 +94,6 @@ func enumerates(form string, tokens []token, i int) bool {
 	begins := t.start == 0 || form[t.start-1] == '\n'
 	ends := int(t.end) == len(form) || form[t.end] == '\n'
 	return begins && ends && t.end-t.start <= 2
-}
-
-func distinct(hashes []uint64) []uint64 {
-	slices.Sort(hashes)
-	return slices.Compact(hashes)
 }
 
 // minhash fills minima, which are zero, and returns the number of distinct hashes.
@@ -119,12 +122,8 @@ type Estimate struct {
 
 // Estimate compares the sketch of a later text with that of an earlier one.
 func (s *Sketch) Estimate(earlier *Sketch) Estimate {
-	if s.Tokens == 0 || earlier.Tokens == 0 {
-		return Estimate{}
-	}
-	j := jaccard(s.mins[:], earlier.mins[:])
-	e := Estimate{Resemblance: float32(j)}
-	e.Later, e.Earlier = containment(j, s.shingles, earlier.shingles)
+	var e Estimate
+	e.Resemblance, e.Later, e.Earlier = s.Overlap(&earlier.Outline)
 	e.Rank, _ = containment(jaccard(s.pairMins[:], earlier.pairMins[:]), s.pairs, earlier.pairs)
 	if s.figures > 0 {
 		inLater, _ := containment(jaccard(s.figureMins[:], earlier.figureMins[:]), s.figures, earlier.figures)
@@ -170,19 +169,9 @@ func containment(j float64, a, b uint32) (inA, inB float32) {
 	return float32(min(1, shared/float64(max(a, 1)))), float32(min(1, shared/float64(max(b, 1))))
 }
 
-// Outline is the part of a Sketch that gives resemblance and containments. 52 bytes without pointers; index keeps it
-// in memory for every version.
-type Outline struct {
-	Minima   Minima
-	Shingles uint32 // distinct ones; 0 only of a blank text
-}
-
-// Outline is that of a sketch.
-func (s *Sketch) Outline() Outline { return Outline{s.mins, s.shingles} }
-
 // Overlap is the Resemblance, Later and Earlier of Estimate; o is the later text's.
-func (o *Outline) Overlap(minima *Minima, shingles uint32) (resemblance, later, earlier float32) {
-	j := jaccard(o.Minima[:], minima[:])
-	later, earlier = containment(j, o.Shingles, shingles)
-	return float32(j), later, earlier
+func (o *Outline) Overlap(earlier *Outline) (resemblance, inLater, inEarlier float32) {
+	j := jaccard(o.Minima[:], earlier.Minima[:])
+	inLater, inEarlier = containment(j, o.Shingles, earlier.Shingles)
+	return float32(j), inLater, inEarlier
 }

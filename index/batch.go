@@ -179,7 +179,7 @@ func (b *batch) insert(r *itemRow, a *Article) {
 	}
 	var outline compare.Outline
 	if a != nil && r.exact != nil {
-		outline = a.Sketch.Outline()
+		outline = a.Sketch.Outline
 	}
 	b.outlines = append(b.outlines, outline)
 	b.ordinal++

@@ -37,7 +37,7 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 		t.Helper()
 		for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
 			got, _ := x.tables.Rows.Outline(ordinal)
-			want := articles[ordinal].Sketch.Outline()
+			want := articles[ordinal].Sketch.Outline
 			if got != want {
 				t.Fatalf("the outline of ordinal %d is %v, want %v", ordinal, got, want)
 			}

@@ -109,9 +109,9 @@ func outlinesInForce(t *testing.T, x *Index) {
 		if err := r.Scan(&ordinal, &encoded); err != nil {
 			return err
 		}
-		want, err := compare.DecodeOutline(encoded)
+		sketch, err := compare.DecodeSketch(encoded)
 		if got, ok := x.tables.Rows.Outline(ordinal); ok {
-			if outlines++; got != want {
+			if outlines++; got != sketch.Outline {
 				t.Errorf("outline of ordinal %d is of another form", ordinal)
 			}
 		}

@@ -176,13 +176,13 @@ func (c *comparing) say(ctx context.Context, best *candidate) (err error) {
 // texts are compared, so that a verdict does not depend on how many there are. It
 // does not depend on what is in memory either: sketches show the same as outlines.
 func (c *comparing) candidates(proposals []Proposal) []*candidate {
-	outline := c.query.Article.Sketch.Outline()
+	outline := &c.query.Article.Sketch.Outline
 	for _, p := range proposals {
 		c.rows.Prefetch(p.Ordinal)
 	}
 	var all []*candidate
 	for _, p := range proposals {
-		if c.unrelated(&outline, p.Ordinal) {
+		if c.unrelated(outline, p.Ordinal) {
 			c.judged++
 		} else if t, ok := c.Matcher.target(p.Ordinal, c.query); ok {
 			all = append(all, &candidate{Proposal: p, target: t})
@@ -198,7 +198,7 @@ func (c *comparing) unrelated(a *compare.Outline, ordinal uint32) bool {
 	if !ok {
 		return false
 	}
-	resemblance, inA, inO := a.Overlap(&o.Minima, o.Shingles)
+	resemblance, inA, inO := a.Overlap(&o)
 	return c.policy.Unrelated(resemblance, max(inA, inO))
 }
 

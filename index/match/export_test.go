@@ -22,7 +22,7 @@ func (c *Comparing) Judge(ctx context.Context, proposals []Proposal) (Judgement,
 
 // Unrelated returns the ordinals whose outlines show that they are unrelated.
 func (c *Comparing) Unrelated(proposals []Proposal) (ordinals []uint32) {
-	outline := c.c.query.Article.Sketch.Outline()
+	outline := c.c.query.Article.Sketch.Outline
 	for _, p := range proposals {
 		if c.c.unrelated(&outline, p.Ordinal) {
 			ordinals = append(ordinals, p.Ordinal)

@@ -42,9 +42,9 @@ func (b *Builder) outlines(ctx context.Context, progress func(share float64)) {
 			var ordinal uint32
 			var encoded sql.RawBytes
 			if must.Do(r.Scan(&ordinal, &encoded)); len(encoded) > 0 { // a blank version is found by no look-up
-				o, err := compare.DecodeOutline(encoded)
+				sketch, err := compare.DecodeSketch(encoded)
 				must.Dof(err, "sketch of ordinal %d", ordinal)
-				b.Rows.SetOutline(ordinal, &o)
+				b.Rows.SetOutline(ordinal, &sketch.Outline)
 			}
 		}
 		progress(1 - float64(to-min(to, outlinesStep))/float64(last))
