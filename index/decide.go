@@ -20,7 +20,7 @@ func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest)
 	err = x.apply(ctx, seq, func(b *batch) {
 		d := &decision{batch: b, req: req, note: req.By}
 		if req.Reason != "" {
-			d.note += verdict.NoteSeparator(x.cfg.Language) + req.Reason
+			d.note += verdict.NoteSeparator.In(x.cfg.Language) + req.Reason
 		}
 		d.apply()
 		d.tell()

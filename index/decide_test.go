@@ -48,7 +48,7 @@ func standing(t tester, x *Index) []string {
 			return err
 		}
 		e := it.InForce()[0]
-		lines = append(lines, fmt.Sprintf("  since event %d, of %q: %s", e.Number, it.Event.Of, strings.TrimSuffix(it.Event.Why, verdict.NoteSeparator(x.cfg.Language)+x.Note(&it.Event))),
+		lines = append(lines, fmt.Sprintf("  since event %d, of %q: %s", e.Number, it.Event.Of, strings.TrimSuffix(it.Event.Why, verdict.NoteSeparator.In(x.cfg.Language)+x.Note(&it.Event))),
 			"  "+e.Why+brief[ordinal].Why("", Chinese))
 		return nil
 	})

@@ -35,7 +35,7 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	}
 	ev.Why = Why(&ev, x.cfg.Language)
 	if e.note.Valid {
-		ev.Why += verdict.NoteSeparator(x.cfg.Language) + e.note.String
+		ev.Why += verdict.NoteSeparator.In(x.cfg.Language) + e.note.String
 	}
 	return ev
 }

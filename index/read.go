@@ -105,5 +105,5 @@ func (x *Index) Note(e *Event) string {
 	if !ok {
 		return ""
 	}
-	return strings.TrimPrefix(rest, verdict.NoteSeparator(x.cfg.Language))
+	return strings.TrimPrefix(rest, verdict.NoteSeparator.In(x.cfg.Language))
 }

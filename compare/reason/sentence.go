@@ -16,56 +16,43 @@ const (
 // Distance is the reason in the facts of a verdict by fingerprints alone.
 const Distance = "distance"
 
-// words are the phrases of one language.
-type words struct {
-	relation                      map[string]string // by reason
-	because                       map[string]string // by reason: what is said where nothing is quoted
-	all, nearlyAll, mostly, half  string            // of the item stands in the earlier text
-	noFigures, noNews, most       string
-	adds, addsAbout, lacks        string
-	against, list, colon, between string
+// Phrase is a phrase in Chinese and in English.
+type Phrase [2]string
+
+// In is the phrase in a language, Chinese unless it is English.
+func (p Phrase) In(language string) string {
+	if language == English {
+		return p[1]
+	}
+	return p[0]
 }
 
-var chinese = words{
-	relation: map[string]string{
-		compare.Exact: "同文", compare.SameText: "同文", compare.Contained: "摘段", compare.Reworded: "改写",
-		compare.Extends: "含先到稿", compare.Overlap: "部分同先到稿", compare.Update: "后续稿",
-		compare.OtherFacts: "系列稿", compare.OtherDay: "系列稿", compare.LittleText: "与先到稿相同之处很少",
-		compare.Denial: "存疑", compare.Moved: "存疑", compare.Headlines: "存疑", compare.TooLong: "存疑",
-		Distance: "近似",
-	},
-	because: map[string]string{
-		compare.Exact: "仅格式不同", compare.Denial: "标题与先到稿说法相反", compare.Moved: "句中词语换了位置",
-		compare.Headlines: "正文相同，标题各说各的", compare.TooLong: "全文过长，只按摘要比较",
-		compare.OtherDay: "另一日的同类消息",
-	},
-	all: "正文全见于先到稿", nearlyAll: "几乎全文见于先到稿", mostly: "大半见于先到稿", half: "约一半见于先到稿",
-	noFigures: "无新数字", noNews: "无新内容", most: "大半", adds: "新增", addsAbout: "新增约%d字", lacks: "先到稿另有约%d字",
-	against: "｜先到稿 ", list: "、", colon: "：", between: "；",
+// relations are the words for how two texts go together, by reason.
+var relations = map[string]Phrase{
+	compare.Exact: {"同文", "same text"}, compare.SameText: {"同文", "same text"},
+	compare.Contained: {"摘段", "excerpt"}, compare.Reworded: {"改写", "reworded"},
+	compare.Extends: {"含先到稿", "has the earlier text"}, compare.Overlap: {"部分同先到稿", "partly the earlier text"},
+	compare.Update: {"后续稿", "follow-up"}, compare.OtherFacts: {"系列稿", "series"},
+	compare.OtherDay: {"系列稿", "series"}, compare.Denial: {"存疑", "in doubt"}, compare.Moved: {"存疑", "in doubt"},
+	compare.Headlines: {"存疑", "in doubt"}, compare.TooLong: {"存疑", "in doubt"}, Distance: {"近似", "near"},
+	compare.LittleText: {"与先到稿相同之处很少", "little in common with the earlier text"},
 }
 
-var english = words{
-	relation: map[string]string{
-		compare.Exact: "same text", compare.SameText: "same text", compare.Contained: "excerpt",
-		compare.Reworded: "reworded", compare.Extends: "has the earlier text",
-		compare.Overlap: "partly the earlier text", compare.Update: "follow-up",
-		compare.OtherFacts: "series", compare.OtherDay: "series",
-		compare.LittleText: "little in common with the earlier text",
-		compare.Denial:     "in doubt", compare.Moved: "in doubt", compare.Headlines: "in doubt",
-		compare.TooLong: "in doubt", Distance: "near",
-	},
-	because: map[string]string{
-		compare.Exact: "only the form differs", compare.Denial: "the headline denies the earlier one",
-		compare.Moved:     "words of a sentence have changed places",
-		compare.Headlines: "one body under two headlines", compare.TooLong: "too long to compare in full",
-		compare.OtherDay: "news of its kind of another day",
-	},
-	all: "all of it is in the earlier text", nearlyAll: "nearly all of it is in the earlier text",
-	mostly: "most of it is in the earlier text", half: "about half of it is in the earlier text",
-	noFigures: "no new figure", noNews: "nothing new", most: ", most of it", adds: "new",
-	addsAbout: "about %d new characters", lacks: "the earlier text has about %d more",
-	against: " | earlier: ", list: ", ", colon: ": ", between: "; ",
+// because is what is said where nothing is quoted, by reason.
+var because = map[string]Phrase{
+	compare.Exact:     {"仅格式不同", "only the form differs"},
+	compare.Denial:    {"标题与先到稿说法相反", "the headline denies the earlier one"},
+	compare.Moved:     {"句中词语换了位置", "words of a sentence have changed places"},
+	compare.Headlines: {"正文相同，标题各说各的", "one body under two headlines"},
+	compare.TooLong:   {"全文过长，只按摘要比较", "too long to compare in full"},
+	compare.OtherDay:  {"另一日的同类消息", "news of its kind of another day"},
 }
+
+var (
+	colon   = Phrase{"：", ": "}
+	between = Phrase{"；", "; "}
+	list    = Phrase{"、", ", "}
+)
 
 // Shares from which a text stands in another one as a whole, nearly, or mostly.
 const (
@@ -77,91 +64,81 @@ const (
 // worthSaying is the least number of characters that only the earlier text has and that are worth a word.
 const worthSaying = 60
 
-func wordsOf(language string) *words {
-	if language == English {
-		return &english
-	}
-	return &chinese
-}
-
 // Relation is the word for how the texts go together; empty: nothing is known.
 func (f *Facts) Relation(language string) string {
 	if f == nil {
 		return ""
 	}
-	return wordsOf(language).relation[f.Reason]
+	return relations[f.Reason].In(language)
 }
 
 // Sentence puts Facts into words.
 func Sentence(f *Facts, language string) string {
-	w := wordsOf(language)
-	relation := f.Relation(language)
-	if because := w.because[f.Reason]; because != "" && len(f.Conflict) == 0 {
-		return relation + w.colon + because
+	said, colon := f.Relation(language), colon.In(language)
+	if because, ok := because[f.Reason]; ok && len(f.Conflict) == 0 {
+		return said + colon + because.In(language)
 	}
 	if f.Coverage == nil {
-		return relation
+		return said
 	}
 	switch f.Reason {
 	case compare.Extends:
 		if f.Coverage.Earlier < wholeShare {
-			relation += w.most
+			said += Phrase{"大半", ", most of it"}.In(language)
 		}
 	case compare.SameText, compare.Reworded, compare.Contained:
-		return relation + w.colon + w.copied(f)
+		return said + colon + f.copied(language)
 	case compare.OtherFacts, compare.OtherDay:
-		return relation + w.pairs(f)
+		return said + f.pairs(language)
 	}
-	if added := w.added(f); added != "" {
-		return relation + w.between + added
+	switch between := between.In(language); {
+	case len(f.New.Quotes) > 0:
+		return said + between + Phrase{"新增", "new"}.In(language) + colon +
+			strings.Join(f.New.Quotes, list.In(language))
+	case f.New.Characters > 0:
+		return said + between + fmt.Sprintf(Phrase{"新增约%d字", "about %d new characters"}.In(language),
+			rounded(f.New.Characters))
 	}
-	return relation
+	return said
 }
 
 // copied says how much of a copy stands in the earlier text.
-func (w *words) copied(f *Facts) string {
-	said := []string{w.half}
+func (f *Facts) copied(language string) string {
+	var said []string
+	say := func(p Phrase, args ...any) { said = append(said, fmt.Sprintf(p.In(language), args...)) }
 	switch c := f.Coverage.Later; {
 	case c >= wholeShare && f.New.Characters == 0:
-		said[0] = w.all
+		say(Phrase{"正文全见于先到稿", "all of it is in the earlier text"})
 	case c >= nearlyShare:
-		said[0] = w.nearlyAll
+		say(Phrase{"几乎全文见于先到稿", "nearly all of it is in the earlier text"})
 	case c >= mostlyShare:
-		said[0] = w.mostly
+		say(Phrase{"大半见于先到稿", "most of it is in the earlier text"})
+	default:
+		say(Phrase{"约一半见于先到稿", "about half of it is in the earlier text"})
 	}
 	switch {
 	case f.New.Facts == 0 && f.New.Characters == 0:
-		said = append(said, w.noNews)
+		say(Phrase{"无新内容", "nothing new"})
 	case f.New.Facts == 0:
-		said = append(said, w.noFigures)
+		say(Phrase{"无新数字", "no new figure"})
 	}
 	if f.Reason == compare.Contained && f.Lacks >= worthSaying {
-		said = append(said, fmt.Sprintf(w.lacks, rounded(f.Lacks)))
+		say(Phrase{"先到稿另有约%d字", "the earlier text has about %d more"}, rounded(f.Lacks))
 	}
-	return strings.Join(said, w.between)
+	return strings.Join(said, between.In(language))
 }
 
 // pairs are the values and names in conflict: those of the item, then those of the earlier text.
-func (w *words) pairs(f *Facts) string {
+func (f *Facts) pairs(language string) string {
 	if len(f.Conflict) == 0 {
 		return ""
 	}
-	var later, earlier []string
+	var sides [2][]string
 	for _, c := range f.Conflict {
-		later, earlier = append(later, c[0]), append(earlier, c[1])
+		sides[0], sides[1] = append(sides[0], c[0]), append(sides[1], c[1])
 	}
-	return w.colon + strings.Join(later, w.list) + w.against + strings.Join(earlier, w.list)
-}
-
-// added is what an item adds: a quotation, or else how much.
-func (w *words) added(f *Facts) string {
-	switch {
-	case len(f.New.Quotes) > 0:
-		return w.adds + w.colon + strings.Join(f.New.Quotes, w.list)
-	case f.New.Characters > 0:
-		return fmt.Sprintf(w.addsAbout, rounded(f.New.Characters))
-	}
-	return ""
+	return colon.In(language) + strings.Join(sides[0], list.In(language)) +
+		Phrase{"｜先到稿 ", " | earlier: "}.In(language) + strings.Join(sides[1], list.In(language))
 }
 
 // rounded is a number of characters to its first digit, or the first two from a hundred on.
