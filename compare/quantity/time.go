@@ -32,10 +32,15 @@ func (f *finder) date(i int, n Number) (Value, int) {
 // dottedMost is the length of the longest number of several parts, in bytes.
 const dottedMost = 32
 
+// run is what begins at i of digits and marks, up to the last digit.
+func (f *finder) run(i int, marks string) string {
+	rest := f.text[i:min(i+dottedMost, len(f.text))]
+	return strings.TrimRight(rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"+marks))], marks)
+}
+
 // dotted reads a number of three or more parts: 8.0.15, 2023-08-15.
 func (f *finder) dotted(i int) (Value, int) {
-	rest := f.text[i:min(i+dottedMost, len(f.text))]
-	run := strings.TrimRight(rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789.-/"))], ".-/")
+	run := f.run(i, ".-/")
 	at := strings.IndexAny(run, ".-/")
 	if at < 0 || strings.Count(run, run[at:at+1]) < 2 {
 		return Value{}, i
@@ -51,26 +56,14 @@ func (f *finder) dotted(i int) (Value, int) {
 
 // clock reads a time of day in figures, 12:30 or 19:30:05; anything else with a colon is a ratio.
 func (f *finder) clock(i int) (Value, int) {
-	fields, end := [3]int{}, i
-	k := 0
-	for ; k < 3 && end < len(f.text); k++ {
-		from := end
-		for end < len(f.text) && isDigit(f.text[end]) {
-			end++
-		}
-		fields[k], _ = strconv.Atoi(f.text[from:end])
-		if end+1 >= len(f.text) || f.text[end] != ':' || !isDigit(f.text[end+1]) || k == 2 {
-			k++
-			break
-		}
-		end++
+	parts := strings.Split(f.run(i, ":"), ":")
+	fields, end, precision := [3]int{}, i-1, 3600.*60
+	for k, part := range parts[:min(3, len(parts))] {
+		fields[k], _ = strconv.Atoi(part)
+		end, precision = end+1+len(part), precision/60
 	}
-	if k < 2 || fields[0] > 24 || fields[1] > 59 || fields[2] > 59 {
+	if len(parts) < 2 || fields[0] > 24 || fields[1] > 59 || fields[2] > 59 {
 		return Value{}, i
-	}
-	precision := 60.
-	if k == 3 {
-		precision = 1
 	}
 	return f.timed(i, fields[0], float64(fields[1]*60+fields[2]), precision), end
 }
