@@ -108,7 +108,7 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	nameA, okA := g.foreign(l, a, e)
 	nameB, okB := g.foreign(e, b, l)
 	if !okA || !okB {
-		nameA, nameB = l.words(a), e.words(b)
+		nameA, nameB = l.whole(a), e.whole(b)
 		textA, textB := l.Form[nameA.Start:nameA.End], e.Form[nameB.Start:nameB.End]
 		if !l.unlisted(nameA) || !e.unlisted(nameB) || strings.Contains(textA+textB, "\n") ||
 			g.has(e, textA) || g.has(l, textB) {
@@ -127,10 +127,8 @@ func (d *Doc) lastClause(s Span) Span {
 // unlisted reports whether two words in a row have one character each: of what the dictionary does not have, such as
 // most names of companies and small towns, the segmenter makes single characters.
 func (d *Doc) unlisted(s Span) bool {
-	words, row := d.Text.Words, 0
-	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) >= s.Start })
-	for ; i < len(words) && int(words[i]>>1) < s.End; i++ {
-		w := d.word(i)
+	row := 0
+	for w := range d.words(s) {
 		if row++; utf8.RuneCountInString(d.Form[w.Start:w.End]) > 1 {
 			row = 0
 		}
@@ -143,16 +141,13 @@ func (d *Doc) unlisted(s Span) bool {
 
 // foreign is the first name of a stretch, if another text has none of its names.
 func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
-	names := d.names(s.Start, s.End)
+	names := d.names(s)
 	for _, n := range names {
 		if g.has(other, d.Form[n.Start:n.End]) {
 			return first, false
 		}
 	}
-	if len(names) == 0 {
-		return first, false
-	}
-	return names[0], true
+	return append(names, first)[0], len(names) > 0
 }
 
 // Has reports whether a text or its headline contains some words.
@@ -160,16 +155,10 @@ func (d *Doc) Has(words string) bool {
 	return strings.Contains(d.Form, words) || strings.Contains(d.Text.Title, words)
 }
 
-// words widens a span to whole words.
-func (d *Doc) words(s Span) Span {
-	words := d.Text.Words
-	if len(words) == 0 {
-		return s
-	}
-	i := max(0, sort.Search(len(words), func(i int) bool { return int(words[i]>>1) > s.Start })-1)
-	s.Start = min(s.Start, int(words[i]>>1))
-	for ; i < len(words) && int(words[i]>>1) < s.End; i++ {
-		s.End = max(s.End, d.word(i).End)
+// whole widens a span to whole words.
+func (d *Doc) whole(s Span) Span {
+	for w := range d.words(s) {
+		s = Span{min(s.Start, w.Start), max(s.End, w.End)}
 	}
 	return s
 }

@@ -10,6 +10,7 @@
 package compare
 
 import (
+	"iter"
 	"sort"
 	"strings"
 	"time"
@@ -157,30 +158,37 @@ func (d *Doc) within(values int) *Doc {
 	return &bounded
 }
 
-// names are the names that overlap with a stretch of Form.
-func (d *Doc) names(from, to int) (out []Span) {
-	words := d.Text.Words
-	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) >= from })
-	for i = max(0, i-1); i < len(words) && int(words[i]>>1) < to; i++ {
-		if words[i]&1 == 1 {
-			if s := d.word(i); s.End > from {
-				out = append(out, s)
+// words yields the words that overlap with a stretch of Form, and whether they are names. A word goes up to the next
+// one, without what separates them.
+func (d *Doc) words(s Span) iter.Seq2[Span, bool] {
+	return func(yield func(Span, bool) bool) {
+		words := d.Text.Words
+		i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) > s.Start })
+		for i = max(0, i-1); i < len(words) && int(words[i]>>1) < s.End; i++ {
+			start, end := int(words[i]>>1), len(d.Form)
+			if i+1 < len(words) {
+				end = min(int(words[i+1]>>1), end)
 			}
+			w := Span{start, start + len(strings.TrimRight(d.Form[start:end], "\n "))}
+			if w.End > s.Start && !yield(w, words[i]&1 == 1) {
+				return
+			}
+		}
+	}
+}
+
+// names are the names that overlap with a stretch of Form.
+func (d *Doc) names(s Span) (out []Span) {
+	for w, name := range d.words(s) {
+		if name {
+			out = append(out, w)
 		}
 	}
 	return out
 }
 
-// word is the span of a word: up to the next one, without what separates them.
-func (d *Doc) word(i int) Span {
-	words := d.Text.Words
-	end := len(d.Form)
-	if i+1 < len(words) {
-		end = min(int(words[i+1]>>1), end)
-	}
-	start := min(int(words[i]>>1), end)
-	return Span{start, start + len(strings.TrimRight(d.Form[start:end], "\n "))}
-}
+// all is the whole Form.
+func (d *Doc) all() Span { return Span{0, len(d.Form)} }
 
 // Span is Form[Start:End].
 type Span struct{ Start, End int }

@@ -1,10 +1,6 @@
 package compare
 
-import (
-	"sort"
-
-	"jianguo/compare/quantity"
-)
+import "jianguo/compare/quantity"
 
 // News is what one text has that the other one lacks.
 type News struct {
@@ -70,9 +66,12 @@ func (d *Doc) ownClauses(n *News, known []bool, from, to int, l *Limits) {
 
 // plainWord reports whether a stretch is one word of the dictionary and no name: 同时, 据悉.
 func (d *Doc) plainWord(s Span) bool {
-	words := d.Text.Words
-	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) > s.Start }) - 1
-	return i >= 0 && words[i]&1 == 0 && d.word(i).End >= s.End
+	for w, name := range d.words(s) {
+		if name || w.End < s.End {
+			return false
+		}
+	}
+	return len(d.Text.Words) > 0
 }
 
 // newValues are the quantities that the other text has nowhere, one of each.

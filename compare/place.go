@@ -35,7 +35,7 @@ func (x *Alignment) Disagree(later, earlier Span) (a, b Span, ok bool) {
 // Name is a stretch in whole words, without the quantities at its ends. known: a name of the dictionary is in it, or
 // what the dictionary does not have.
 func (d *Doc) Name(s Span) (name Span, known bool) {
-	s = d.words(s)
+	s = d.whole(s)
 	for i, end := d.overlapping(s); i < end; i++ {
 		if v := &d.values[i]; v.Start <= s.Start {
 			s.Start = min(v.End, s.End)
@@ -49,7 +49,7 @@ func (d *Doc) Name(s Span) (name Span, known bool) {
 	if s.Start >= s.End || strings.Contains(d.Form[s.Start:s.End], "\n") {
 		return Span{}, false
 	}
-	return s, len(d.names(s.Start, s.End)) > 0 || d.unlisted(s)
+	return s, len(d.names(s)) > 0 || d.unlisted(s)
 }
 
 // Touching reports whether two quantities follow one another in a stretch: a headline runs into a sentence there.
@@ -84,8 +84,7 @@ func (d *Doc) Phrase(s Span, n int) Span {
 func (j *Judgement) Fresh() (words, facts []Span) {
 	d, other := j.Later.Doc, j.Earlier.Doc
 	known, sought := map[string]bool{}, 0
-	for i, begin := range d.Text.Words {
-		w := d.word(i)
+	for w, name := range d.words(d.all()) {
 		word := d.Form[w.Start:w.End]
 		if utf8.RuneCountInString(word) < 2 || isNumber(word) || known[word] {
 			continue
@@ -96,7 +95,7 @@ func (j *Judgement) Fresh() (words, facts []Span) {
 		if known[word] = other.Has(word); known[word] {
 			continue
 		}
-		if words = append(words, w); begin&1 == 1 {
+		if words = append(words, w); name {
 			facts = append(facts, w)
 		}
 	}

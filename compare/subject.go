@@ -17,8 +17,7 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 		opening = int(d.tokens[openingTokens].start)
 	}
 	seen := map[string]bool{}
-	for i := range d.Text.Words {
-		w := d.word(i)
+	for w := range d.words(d.all()) {
 		word := d.Form[w.Start:w.End]
 		if w.Start >= opening && !strings.Contains(d.headline, word) || utf8.RuneCountInString(word) < 2 ||
 			isNumber(word) || seen[word] {
@@ -67,7 +66,7 @@ func (d *Doc) subject(from, to int, other *Doc) string {
 	word := said(n - 1)
 	at := strings.LastIndex(d.Form, word)
 	s := Span{at, at + len(word)}
-	if len(d.names(s.Start, s.End)) == 0 && !d.unlisted(s) || other.Has(word) {
+	if len(d.names(s)) == 0 && !d.unlisted(s) || other.Has(word) {
 		return ""
 	}
 	return word
