@@ -67,8 +67,7 @@ func (p *pair) quotes() []string {
 				score, least = score+2, 1./3
 			}
 			said = whole(said)
-			if !clauses[k].last || said == "" || caption(said) || n.share(2) < least ||
-				n[fresh]+2*n[fact] < quoteLeast {
+			if !clauses[k].last || said == "" || n.share(2) < least || n[fresh]+2*n[fact] < quoteLeast {
 				continue
 			}
 			if n[past] > 0 {
@@ -84,30 +83,19 @@ func (p *pair) quotes() []string {
 	return best
 }
 
-// caption reports whether a sentence begins with a sign that points at a picture, or is in brackets at an end.
-func caption(said string) bool {
-	first, _ := utf8.DecodeRuneInString(said)
-	return unicode.IsSymbol(first) || strings.ContainsRune("（(", first) || strings.HasSuffix(said, "）") ||
-		strings.HasSuffix(said, ")")
-}
-
-// clausesOfSentences are the clauses of the item's sentences, in order, without those that are spoken, and without page
-// residue and the sentence that follows it: a headline may run into the first one. A line that ends without a full stop
-// is a caption or a credit.
+// clausesOfSentences are the clauses of the item's sentences, in order, without page residue and the sentence that
+// follows it: a headline may run into the first one. What ends without a full stop is a caption or a credit.
 func (p *pair) clausesOfSentences(marks []byte) (out []clause) {
-	from, begin, line := 0, 0, 0 // the clause, and in out the sentence and the line
-	quoted, first, residue := false, true, false
+	from, begin := 0, 0 // the clause, and in out the sentence
+	first, residue := true, false
 	for i, r := range p.later.Text {
-		if r == '“' || r == '”' {
-			quoted = r == '“'
-		}
 		ended, broken := strings.ContainsRune(ends, r), r == '\n' || r == '\t'
 		if !broken && !ended && !strings.ContainsRune(pauses, r) {
 			continue
 		}
 		c := clause{start: from, end: i + utf8.RuneLen(r), first: first, last: ended}
 		if ended && strings.HasPrefix(p.later.Text[c.end:], "”") {
-			c.end, quoted = c.end+len("”"), false
+			c.end += len("”")
 		}
 		from, first = c.end, ended || broken
 		begins, n := c.start, count(marks[c.start:c.end])
@@ -122,16 +110,11 @@ func (p *pair) clausesOfSentences(marks []byte) (out []clause) {
 			out = append(out, c)
 		}
 		residue = residue && !ended
-		if broken && letters {
-			out = out[:line]
-		} else if broken || quoted && ended {
+		if broken {
 			out = out[:begin]
 		}
-		if ended || broken {
+		if ended {
 			begin = len(out)
-		}
-		if broken {
-			line = begin
 		}
 	}
 	return out[:begin]
