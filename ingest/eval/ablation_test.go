@@ -3,11 +3,21 @@
 package eval
 
 import (
+	"io/fs"
+	"maps"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"jianguo/compare"
+	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/segment"
 )
 
 // TestAblation prints, for each number, rule and list of the judge, what moves when it is off: of the labelled pairs, how
@@ -44,67 +54,173 @@ func TestAblation(t *testing.T) {
 		}{name, func(l *compare.Limits) { l.Off = name }})
 	}
 	pairs := append(labelledPairs(t), metInOrder(t)...)
-	judge := func(l compare.Limits) (kinds []compare.Kind) {
-		for _, p := range pairs {
-			kinds = append(kinds, compare.Judge(p.later, p.earlier, &l).Kind)
-		}
-		return kinds
+	judged := map[*ingest.Item]bool{}
+	for _, p := range pairs {
+		judged[p.later], judged[p.earlier] = true, true
 	}
-	all := judge(compare.DefaultLimits())
+	items := slices.Collect(maps.Keys(judged))
+	docs := docsOf(segmenter(t), items)
+	all := judge(pairs, compare.DefaultLimits(), docs)
 	t.Logf("%d pairs", len(pairs))
 	for _, rule := range rules {
 		limits := compare.DefaultLimits()
 		rule.off(&limits)
-		moved, better, worse, met := 0, 0, 0, 0
-		for i, kind := range judge(limits) {
-			was, is := pairs[i].cost(all[i]), pairs[i].cost(kind)
-			switch {
-			case kind == all[i]:
-				continue
-			case pairs[i].met:
-				met++
-				continue
-			case is < was:
-				better++
-			case is > was:
-				worse++
-			}
-			moved++
+		moves(t, rule.name, pairs, all, judge(pairs, limits, docs))
+	}
+	for i, section := range residueWithout(t) {
+		seg, err := segment.New(segment.Config{Data: section})
+		if err != nil {
+			t.Fatal(err)
 		}
-		t.Logf("%-16s moves %4d: better %3d, worse %3d; in order %4d", rule.name, moved, better, worse, met)
-		if moved < 2 && met == 0 {
-			t.Errorf("%s moves %d pairs: it has to go", rule.name, moved)
+		without := maps.Clone(docs)
+		maps.Copy(without, docsOf(seg, items))
+		moves(t, "residue: "+section.name, pairs, all, judge(pairs, compare.DefaultLimits(), without))
+		if i == 0 { // the whole list: a section concerns no other items
+			items = slices.DeleteFunc(items, func(it *ingest.Item) bool { return without[it].Form == docs[it].Form })
 		}
 	}
+}
+
+// TestLearnedAblation prints what moves when nothing is learned of sources: all articles have none.
+func TestLearnedAblation(t *testing.T) {
+	for file, labels := range map[string][]Label{"feed-dev.jsonl.gz": labelsOf(t, "testdata/labels-feeds.tsv"),
+		"broadcast.jsonl.gz": nil} {
+		var kinds [2][]compare.Kind
+		var pairs []labelledPair
+		for off := range 2 {
+			items := documents(t, file)
+			for _, it := range items {
+				if off == 1 {
+					it.Source = ""
+				}
+			}
+			b := bench(t, items, nil)
+			pairs = pairs[:0]
+			for _, j := range judged(t, b, labels) {
+				pairs, kinds[off] = append(pairs, labelledPair{label: j.Label}), append(kinds[off], kindOf(&j.Event))
+			}
+			for i := range b.events {
+				pairs, kinds[off] = append(pairs, labelledPair{met: true}), append(kinds[off], kindOf(&b.events[i]))
+			}
+		}
+		moves(t, "learned: "+file, pairs, kinds[0], kinds[1])
+	}
+}
+
+func kindOf(e *index.Event) compare.Kind {
+	switch {
+	case e.Verdict == index.Unique && e.Series != 0:
+		return compare.Series
+	case e.Verdict == index.Unique:
+		return compare.Unrelated
+	case e.Verdict == index.Suspect:
+		return compare.Suspect
+	}
+	return compare.Duplicate
+}
+
+// moves prints how the judgements of pairs change when a rule is off.
+func moves(t *testing.T, rule string, pairs []labelledPair, all, off []compare.Kind) {
+	t.Helper()
+	moved, better, worse, met := 0, 0, 0, 0
+	for i, kind := range off {
+		was, is := pairs[i].cost(all[i]), pairs[i].cost(kind)
+		switch {
+		case kind == all[i]:
+			continue
+		case pairs[i].met:
+			met++
+			continue
+		case is < was:
+			better++
+		case is > was:
+			worse++
+		}
+		moved++
+	}
+	t.Logf("%-16s moves %4d: better %3d, worse %3d; in order %4d", rule, moved, better, worse, met)
+	if moved < 2 && met == 0 {
+		t.Errorf("%s moves %d pairs: it has to go", rule, moved)
+	}
+}
+
+func judge(pairs []labelledPair, l compare.Limits, docs map[*ingest.Item]*compare.Doc) []compare.Kind {
+	kinds := make([]compare.Kind, len(pairs))
+	each(len(pairs), func(i int) { kinds[i] = compare.Judge(docs[pairs[i].later], docs[pairs[i].earlier], &l).Kind })
+	return kinds
+}
+
+// docsOf prepares items to be compared.
+func docsOf(seg *segment.Segmenter, items []*ingest.Item) map[*ingest.Item]*compare.Doc {
+	docs := make([]*compare.Doc, len(items))
+	each(len(items), func(i int) {
+		text := ingest.Prepare(seg, items[i]).Text
+		docs[i] = compare.NewDoc(&text)
+	})
+	out := map[*ingest.Item]*compare.Doc{}
+	for i, it := range items {
+		out[it] = docs[i]
+	}
+	return out
+}
+
+// each calls f with 0 to n-1 on all processors.
+func each(n int, f func(i int)) {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() error { f(i); return nil })
+	}
+	_ = g.Wait()
+}
+
+// residue is the shipped tables, with another list of page residue.
+type residue struct {
+	fs.FS
+	name, list string
+}
+
+func (r residue) ReadFile(name string) ([]byte, error) {
+	if name == "tables/residue.txt" {
+		return []byte(r.list), nil
+	}
+	return fs.ReadFile(r.FS, name)
+}
+
+// residueWithout is an empty list, and the list without each of its sections: a heading, and what follows it.
+func residueWithout(t *testing.T) []residue {
+	t.Helper()
+	list, err := fs.ReadFile(data.FS, "tables/residue.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []residue{{data.FS, "all", ""}}
+	sections := regexp.MustCompile(`(?m)^# (.+)\n(?:[^#\n].*\n|\n)+`).FindAllStringSubmatch(string(list), -1)
+	for _, s := range sections {
+		if strings.TrimSpace(s[0]) != "# "+s[1] {
+			out = append(out, residue{data.FS, s[1], strings.Replace(string(list), s[0], "", 1)})
+		}
+	}
+	return out
 }
 
 // metInOrder are the pairs that were judged when the news and the broadcasts came in order.
 func metInOrder(t *testing.T) (pairs []labelledPair) {
 	t.Helper()
-	doc := docs(t)
 	for _, file := range []string{"news-dev.jsonl.gz", "broadcast.jsonl.gz"} {
 		b := bench(t, documents(t, file), nil)
 		for i := range b.events {
 			if e := &b.events[i]; e.Of != "" && e.Rule != index.ByExact {
-				pairs = append(pairs, labelledPair{doc(b.items[i]), doc(b.items[b.position[e.Of]]), Label{Adds: Trifle}, true})
+				pairs = append(pairs, labelledPair{b.items[i], b.items[b.position[e.Of]], Label{Adds: Trifle}, true})
 			}
 		}
 	}
 	return pairs
 }
 
-// docs prepares items to be compared.
-func docs(t *testing.T) func(it *ingest.Item) *compare.Doc {
-	seg := segmenter(t)
-	return func(it *ingest.Item) *compare.Doc {
-		text := ingest.Prepare(seg, it).Text
-		return compare.NewDoc(&text)
-	}
-}
-
 // labelledPair is a pair with its label.
 type labelledPair struct {
-	later, earlier *compare.Doc
+	later, earlier *ingest.Item
 	label          Label
 	met            bool // in order; not labelled
 }
@@ -127,12 +243,11 @@ func (p *labelledPair) cost(k compare.Kind) int {
 
 func labelledPairs(t *testing.T) (pairs []labelledPair) {
 	t.Helper()
-	doc := docs(t)
 	// Sentences that others have labelled as not the same.
 	for _, set := range []string{"paws-dev.jsonl.gz", "wsdm-dev.jsonl.gz"} {
 		for _, p := range lines(t, set, ReadTextPair) {
 			if !p.positive() {
-				pairs = append(pairs, labelledPair{doc(&ingest.Item{Body: p.Target}), doc(&ingest.Item{Body: p.Source}),
+				pairs = append(pairs, labelledPair{&ingest.Item{Body: p.Target}, &ingest.Item{Body: p.Source},
 					Label{Kind: "different", Adds: Something}, false})
 			}
 		}
@@ -157,7 +272,7 @@ func labelledPairs(t *testing.T) (pairs []labelledPair) {
 			if a == nil || b == nil || Half(l.A, l.B) != "a" {
 				continue
 			}
-			pairs = append(pairs, labelledPair{doc(b), doc(a), l, false})
+			pairs = append(pairs, labelledPair{b, a, l, false})
 		}
 	}
 	return pairs
