@@ -87,7 +87,7 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 	for i := first; i < last; i++ {
 		for k := from; k < to; k++ {
 			v, o := &l.values[i], &e.values[k]
-			if v.MayBe(&o.Value) || !v.Comparable(&o.Value) {
+			if v.MayBe(o) || !v.Comparable(o) {
 				continue
 			}
 			if !l.said[i] && !e.said[k] && x.limits.Off != "quantities" {
@@ -182,7 +182,7 @@ func (g *Agreement) add(x *Alignment, c Conflict) {
 // ownDays reports whether a conflict is between the days on which each text was published.
 func (x *Alignment) ownDays(c *Conflict) bool {
 	a, b := &x.Later.values[c.Values[0]], &x.Earlier.values[c.Values[1]]
-	return a.Kind == quantity.Date && on(&a.Value, x.Later.Text.Published) && on(&b.Value, x.Earlier.Text.Published)
+	return a.Kind == quantity.Date && on(a, x.Later.Text.Published) && on(b, x.Earlier.Text.Published)
 }
 
 // on reports whether a date is a day, or the one before it or after it: a feed gives its times in UTC, and an article

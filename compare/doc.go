@@ -43,12 +43,9 @@ func Day(t time.Time) int32 {
 // compared with its headline before it.
 const headedBytes = 180
 
-// Headed reports that a text is compared with its headline.
-func (t *Text) Headed() bool { return len(t.Body) < headedBytes && t.Title != "" && t.Title != t.Body }
-
 // Form is what is compared: the body, of a short text with its headline.
 func (t *Text) Form() string {
-	if t.Headed() {
+	if len(t.Body) < headedBytes && t.Title != "" && t.Title != t.Body {
 		return t.Title + "\n" + t.Body
 	}
 	return t.Body
@@ -65,23 +62,15 @@ const valueMost = 1000
 
 // Doc is a text prepared to be compared.
 type Doc struct {
-	Text   *Text
-	Form   string
-	tokens []token // without residue
-	// clauses are the tokens that begin a clause, in order, and behind them the number of tokens.
-	clauses  []int32
-	shingles []uint64 // by their first token
-	distinct int      // how many of them
-	k        int      // their length
-	values   []value  // quantities of the tokens
+	Text     *Text
+	Form     string
+	tokens   []token          // without residue
+	shingles []uint64         // by their first token
+	distinct int              // how many of them
+	k        int              // their length
+	values   []quantity.Value // quantities of the tokens
 	headline string
 	title    []token // of the headline
-}
-
-// value is a quantity and its first token.
-type value struct {
-	quantity.Value
-	token int
 }
 
 // headlineMost is the length in bytes of what counts as a headline, of 200 Han characters: each of its words is sought
@@ -98,12 +87,6 @@ func NewDoc(text *Text) *Doc {
 	if text.Learned != nil {
 		d.tokens = d.without(*text.Learned)
 	}
-	for i := range d.tokens {
-		if d.begins(i) {
-			d.clauses = append(d.clauses, int32(i))
-		}
-	}
-	d.clauses = append(d.clauses, int32(len(d.tokens)))
 	d.k = min(shingleK, len(d.tokens))
 	if d.k > 0 {
 		d.shingles = appendShingles(make([]uint64, 0, len(d.tokens)), d.tokens, d.k)
@@ -139,14 +122,14 @@ func (d *Doc) without(residue Residue) []token {
 
 // findValues finds the quantities whose first number or digit is a token that is compared.
 func (d *Doc) findValues() {
-	var begin quantity.Words
+	var begin func(offset int) bool
 	if len(d.Text.Words) > 0 {
 		begin = d.WordAt
 	}
 	for _, v := range quantity.Find(d.Form, begin, valueMost) {
 		i := sort.Search(len(d.tokens), func(i int) bool { return int(d.tokens[i].end) > v.Start })
 		if i < len(d.tokens) && int(d.tokens[i].start) < v.End {
-			d.values = append(d.values, value{v, i})
+			d.values = append(d.values, v)
 		}
 	}
 }
@@ -201,9 +184,6 @@ func (d *Doc) characters(from, to int) (n int) {
 	return n
 }
 
-// Value is a quantity of the text, by its number in News and Conflict.
-func (d *Doc) Value(i int) *quantity.Value { return &d.values[i].Value }
-
 // Clause is the clause around an offset of Form.
 func (d *Doc) Clause(offset int) Span {
 	start := strings.LastIndexByte(d.Form[:offset], '\n') + 1
@@ -223,7 +203,7 @@ func (d *Doc) WordAt(offset int) bool {
 
 // Size is about how many bytes a Doc takes, its text included.
 func (d *Doc) Size() int64 {
-	return int64(len(d.Form)+len(d.Text.Title)) + 4*int64(len(d.Text.Words)+len(d.clauses)) +
+	return int64(len(d.Form)+len(d.Text.Title)) + 4*int64(len(d.Text.Words)) +
 		12*int64(len(d.tokens)+len(d.title)) + 8*int64(len(d.shingles)) + 64*int64(len(d.values))
 }
 

@@ -285,9 +285,12 @@ func (j *Judgement) sameness() string {
 // movedOn reports whether the later text is of a later stage: a quantity that both have at one place is another one, or
 // it names a day that came after the earlier text was published.
 func (j *Judgement) movedOn() bool {
-	for i := range j.Agreement.Conflicts {
-		c := &j.Agreement.Conflicts[i]
-		if !c.Name && !j.ownDays(c) && j.Later.values[c.Values[0]].follows(&j.Earlier.values[c.Values[1]].Value) {
+	for _, c := range j.Agreement.Conflicts {
+		if c.Name || j.ownDays(&c) {
+			continue
+		}
+		v, o := &j.Later.values[c.Values[0]], &j.Earlier.values[c.Values[1]]
+		if v.Kind != quantity.Date || v.Low > o.Low {
 			return true
 		}
 	}
@@ -295,16 +298,13 @@ func (j *Judgement) movedOn() bool {
 		v := &j.Later.values[i]
 		from, to := j.Earlier.Text.Published+1, j.Later.Text.Published
 		for day := max(from, to-30); j.apart() != 0 && day <= to; day++ {
-			if v.Kind == quantity.Date && int(v.Low)/100%100 > 0 && onDay(&v.Value, day) {
+			if v.Kind == quantity.Date && int(v.Low)/100%100 > 0 && onDay(v, day) {
 				return true
 			}
 		}
 	}
 	return false
 }
-
-// follows reports whether a quantity may have come of another one: a date comes later.
-func (v *value) follows(o *quantity.Value) bool { return v.Kind != quantity.Date || v.Low > o.Low }
 
 // otherSubject says why two texts are about two subjects; empty: they are not.
 func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string) {

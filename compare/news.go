@@ -1,12 +1,15 @@
 package compare
 
-import "jianguo/compare/quantity"
+import (
+	"slices"
+
+	"jianguo/compare/quantity"
+)
 
 // News is what one text has that the other one lacks.
 type News struct {
 	Characters int     // of its own clauses
 	Share      float32 // of all its characters
-	Clauses    []Span  // of Form, in order
 	Values     []int   // its quantities that the other text has nowhere, one of each, by their number in the Doc
 }
 
@@ -32,7 +35,7 @@ func (s *Side) news(other *Doc, l *Limits) News {
 			} else if known == nil {
 				known = other.knows(s.Doc)
 			}
-			s.ownClauses(&n, known, i, end, l)
+			n.Characters += s.ownClauses(known, i, end, l)
 		}
 	}
 	if n.Characters > 0 {
@@ -42,9 +45,9 @@ func (s *Side) news(other *Doc, l *Limits) News {
 	return n
 }
 
-// ownClauses adds the clauses of a passage more than a third of whose pairs the other text has nowhere, and that are
-// more than a word, or a name.
-func (d *Doc) ownClauses(n *News, known []bool, from, to int, l *Limits) {
+// ownClauses is the number of characters of the clauses of a passage more than a third of whose pairs the other text
+// has nowhere, and that are more than a word, or a name.
+func (d *Doc) ownClauses(known []bool, from, to int, l *Limits) (characters int) {
 	for from < to {
 		end := from + 1
 		for end < to && !d.begins(end) {
@@ -57,11 +60,11 @@ func (d *Doc) ownClauses(n *News, known []bool, from, to int, l *Limits) {
 			}
 		}
 		if s := d.span(from, end); 3*unknown > end-from && (l.Off == "words" || !d.plainWord(s)) {
-			n.Characters += d.characters(from, end)
-			n.Clauses = append(n.Clauses, s)
+			characters += d.characters(from, end)
 		}
 		from = end
 	}
+	return characters
 }
 
 // plainWord reports whether a stretch is one word of the dictionary and no name: 同时, 据悉.
@@ -78,14 +81,7 @@ func (d *Doc) plainWord(s Span) bool {
 func (s *Side) newValues() (out []int) {
 	for i, said := range s.said {
 		v := &s.values[i]
-		if v.Weak || said {
-			continue
-		}
-		again := false
-		for _, k := range out {
-			again = again || s.values[k].Equal(&v.Value)
-		}
-		if !again {
+		if !v.Weak && !said && !slices.ContainsFunc(out, func(k int) bool { return s.values[k].Equal(v) }) {
 			out = append(out, i)
 		}
 	}
@@ -96,7 +92,7 @@ func (s *Side) newValues() (out []int) {
 func (d *Doc) saysOf(other *Doc) []bool {
 	said := make([]bool, len(other.values))
 	for i := range said {
-		said[i] = d.says(&other.values[i].Value)
+		said[i] = d.says(&other.values[i])
 	}
 	return said
 }
@@ -104,7 +100,7 @@ func (d *Doc) saysOf(other *Doc) []bool {
 // says reports whether a text has a quantity, or one that may be the same.
 func (d *Doc) says(v *quantity.Value) bool {
 	for i := range d.values {
-		if v.MayBe(&d.values[i].Value) && !v.Finer(&d.values[i].Value) {
+		if v.MayBe(&d.values[i]) && !v.Finer(&d.values[i]) {
 			return true
 		}
 	}

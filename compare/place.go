@@ -25,7 +25,7 @@ func (x *Alignment) Disagree(later, earlier Span) (a, b Span, ok bool) {
 	k, kEnd := e.overlapping(earlier)
 	for ; i < iEnd && k < kEnd; i, k = i+1, k+1 {
 		v, o := &l.values[i], &e.values[k]
-		if v.Comparable(&o.Value) && !v.MayBe(&o.Value) && !v.Weak && !o.Weak {
+		if v.Comparable(o) && !v.MayBe(o) && !v.Weak && !o.Weak {
 			return Span{v.Start, v.End}, Span{o.Start, o.End}, true
 		}
 	}
@@ -100,7 +100,7 @@ func (j *Judgement) Fresh() (words, facts []Span) {
 		}
 	}
 	for _, i := range j.New.Values {
-		v := &d.values[i].Value
+		v := &d.values[i]
 		if v.Kind != quantity.Date && v.Unit != "" || v.Kind == quantity.Date && !on(v, d.Text.Published) &&
 			!on(v, other.Text.Published) {
 			facts = append(facts, Span{v.Start, v.End})

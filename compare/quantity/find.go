@@ -6,18 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Words says where the words of a text begin. A nil Words begins one everywhere.
-type Words func(offset int) bool
-
 // finder finds the values of one text.
 type finder struct {
 	text  string
-	begin Words
+	begin func(offset int) bool // whether a word does at an offset
 	out   []Value
 }
 
-// Find returns the quantities of a normal form, in order, at most so many. Clauses are separated by '\n'.
-func Find(text string, begin Words, most int) []Value {
+// Find returns the quantities of a normal form, in order, at most so many. Clauses are separated by '\n'. begin says
+// where words begin; nil: everywhere.
+func Find(text string, begin func(offset int) bool, most int) []Value {
 	if begin == nil {
 		begin = func(int) bool { return true }
 	}

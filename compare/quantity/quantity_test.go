@@ -9,7 +9,7 @@ import (
 )
 
 // words cuts a text at '|', and says where its words begin.
-func words(cut string) (string, Words) {
+func words(cut string) (string, func(offset int) bool) {
 	starts := map[int]bool{}
 	text := ""
 	for _, w := range strings.Split(cut, "|") {
