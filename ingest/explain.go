@@ -70,21 +70,12 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 		func() *reason.Original { return Original(seg, earlier.Title, earlier.Body) })
 	x.meet(q, c, &policy)
 	x.decide(&j, q, c, &policy)
-	e := index.Event{ID: q.ID, Verdict: x.Verdict, Cause: index.CauseIngest, Rule: x.Rule, Of: cmp.Or(c.ID, c.Title),
-		Series: map[bool]uint32{true: 1}[x.Series], Distance: &x.Distance, Facts: x.Facts}
-	if x.Facts == nil {
-		e.Of = "" // not judged: nothing can be said of it
+	e := index.Event{Cause: index.CauseIngest, Rule: x.Rule, Distance: &x.Distance, Facts: x.Facts}
+	if x.Facts != nil { // else it was not judged: nothing can be said of it
+		e.Of = cmp.Or(c.ID, c.Title)
 	}
 	x.Why = index.Why(&e, language)
 	return x
-}
-
-// Reason is the reason of the facts; empty: none.
-func (x *Explanation) Reason() string {
-	if x.Facts == nil {
-		return ""
-	}
-	return x.Facts.Reason
 }
 
 func side(a *index.Article) Side {

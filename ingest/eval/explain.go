@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -37,7 +38,7 @@ func PrintExplanation(w io.Writer, x *ingest.Explanation) {
 	for i, step := range x.Trace {
 		decided := ""
 		if step.Decided {
-			decided = fmt.Sprintf("  -> %s (%s)", x.Kind, x.Reason())
+			decided = fmt.Sprintf("  -> %s (%s)", x.Kind, cmp.Or(x.Facts, new(index.Facts)).Reason)
 		}
 		fmt.Fprintf(w, "%d  %-24s %s%s\n", i+1, step.Question, step.Found, decided)
 	}
