@@ -2,11 +2,13 @@ package bus
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/nats-io/nats.go"
@@ -59,10 +61,12 @@ func pack(w io.Writer, dir string) error {
 	return errors.Join(t.AddFS(os.DirFS(dir)), t.Close(), z.Close())
 }
 
-// unpackStep is after how many bytes unpack looks at the free space, and maxWindow is the memory of its decoder.
+// unpackStep is after how many bytes unpack looks at the free space, maxWindow is the memory of its decoder, and
+// maxParts is far beyond what the paths of a data directory have: most are blocks of DEAD, of 8 MB each.
 const (
 	unpackStep = 16 << 20
 	maxWindow  = 16 << 20
+	maxParts   = 10_000
 )
 
 // unpack writes the files of a tar file into a directory that is there, as long as a reserve stays free on its disk: a
@@ -78,23 +82,31 @@ func unpack(r io.Reader, dir string, reserve uint64) error {
 		return err
 	}
 	defer root.Close()
+	parts := 0
 	for t := tar.NewReader(z); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(io.Discard, z) // to the end, where the sum is compared
-			return err
+			if _, err := z.Read(make([]byte, 1)); !errors.Is(err, io.EOF) { // there, the sum is compared
+				return cmp.Or(err, errors.New("something follows its end"))
+			}
+			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if h.Name == manifestName {
-			continue
+		if parts += 1 + strings.Count(h.Name, "/"); parts > maxParts {
+			return fmt.Errorf("its paths have more than %d parts", maxParts)
 		}
-		if h.Typeflag == tar.TypeDir {
+		switch {
+		case h.Name == manifestName:
+			continue
+		case h.Typeflag == tar.TypeDir:
 			if err := root.MkdirAll(h.Name, 0o700); err != nil {
 				return err
 			}
 			continue
+		case h.Typeflag != tar.TypeReg:
+			return fmt.Errorf("%q is neither a file nor a directory", h.Name)
 		}
 		f, err := root.OpenFile(h.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

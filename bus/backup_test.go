@@ -3,6 +3,8 @@ package bus
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +75,62 @@ func TestUnpackKeepsReserve(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(to, "index.db")); err != nil || info.Size() != 0 {
 		t.Errorf("%v %v", info, err)
+	}
+}
+
+// TestUnpackRefuses: what no backup has is refused before it fills a disk or takes a day, and nothing leads out of the
+// directory.
+func TestUnpackRefuses(t *testing.T) {
+	t.Parallel()
+	var many, deep []tar.Header
+	for n := range maxParts + 1 {
+		many = append(many, tar.Header{Name: fmt.Sprint("f", n), Typeflag: tar.TypeReg})
+	}
+	deep = append(deep, tar.Header{Name: strings.Repeat("d/", maxParts), Typeflag: tar.TypeDir})
+	for name, c := range map[string]struct {
+		headers []tar.Header
+		behind  int
+		says    string
+	}{
+		"empty files":   {many, 0, "its paths have more than 10000 parts"},
+		"deep":          {deep, 0, "its paths have more than 10000 parts"},
+		"zeros behind":  {nil, 1 << 20, "something follows its end"},
+		"up":            {[]tar.Header{{Name: "../x", Typeflag: tar.TypeReg}}, 0, "path escapes"},
+		"up below":      {[]tar.Header{{Name: "a", Typeflag: tar.TypeDir}, {Name: "a/../../x", Typeflag: tar.TypeDir}}, 0, "path escapes"},
+		"from the root": {[]tar.Header{{Name: "/tmp/x", Typeflag: tar.TypeReg}}, 0, "path escapes"},
+		"link":          {[]tar.Header{{Name: "l", Linkname: "..", Typeflag: tar.TypeSymlink}}, 0, `"l" is neither a file nor a directory`},
+		"hard link":     {[]tar.Header{{Name: "l", Linkname: "../x", Typeflag: tar.TypeLink}}, 0, `"l" is neither a file nor a directory`},
+		"device":        {[]tar.Header{{Name: "d", Typeflag: tar.TypeBlock}}, 0, `"d" is neither a file nor a directory`},
+		"twice":         {[]tar.Header{{Name: "x", Typeflag: tar.TypeReg}, {Name: "x", Typeflag: tar.TypeReg}}, 0, "exists"},
+		"another's":     {[]tar.Header{{Name: "./" + manifestName, Typeflag: tar.TypeReg}}, 0, "exists"},
+	} {
+		var packed bytes.Buffer
+		z, err := zstd.NewWriter(&packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := tar.NewWriter(z)
+		for _, h := range c.headers {
+			if err := w.WriteHeader(&h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = z.Write(make([]byte, 1024+c.behind)) // an end, and what follows
+		if err := errors.Join(err, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		parent := t.TempDir()
+		to := filepath.Join(parent, "to")
+		err = errors.Join(os.Mkdir(to, 0o700), os.WriteFile(filepath.Join(to, manifestName), nil, 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unpack(&packed, to, 0); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+		if entries, _ := os.ReadDir(parent); len(entries) != 1 {
+			t.Errorf("%s: outside of the directory: %v", name, entries)
+		}
 	}
 }
 

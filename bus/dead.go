@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/internal/streams"
 	"jianguo/internal/wrap"
 )
 
@@ -114,11 +115,11 @@ type DeadLetters struct {
 // creates no stream: without one, the error wraps jetstream.ErrStreamNotFound.
 func OpenDead(ctx context.Context, nc *nats.Conn, prefix string) (*DeadLetters, error) {
 	js := JetStream(nc)
-	stream, err := js.Stream(ctx, prefix+StreamDead)
-	if err != nil {
-		return nil, fmt.Errorf("dead letters: stream %s: %w", prefix+StreamDead, err)
+	stream, err := streams.Owned(ctx, js, prefix+StreamDead)
+	if err == nil && stream == nil {
+		err = jetstream.ErrStreamNotFound
 	}
-	return &DeadLetters{js: js, stream: stream}, nil
+	return &DeadLetters{js: js, stream: stream}, wrap.Err(err, "dead letters")
 }
 
 // Len is the number of dead letters kept.

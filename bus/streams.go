@@ -57,6 +57,9 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg
 		if _, err := streams.Owned(ctx, js, cfg.Prefix+c.Name); err != nil {
 			return nil, err
 		}
+		if err := streams.Free(ctx, js, cfg.Prefix+c.Name, c.Subjects); err != nil {
+			return nil, err
+		}
 	}
 	for _, c := range all {
 		if len(only) > 0 && !slices.Contains(only, c.Name) {

@@ -105,8 +105,52 @@ func TestOverlap(t *testing.T) {
 	}
 	out, err := exec.Command(binary(t), "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0",
 		"--nats", b.url()).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "another stream of the bus has some of the subjects items.dead") {
+	if err == nil || !strings.Contains(string(out), "the bus has a stream SHOP for some of its subjects (items.>): give the service an account of its own") {
 		t.Errorf("%v: %s", err, out)
+	}
+	name := filepath.Join(t.TempDir(), "item")
+	if err := os.WriteFile(name, article(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, binary(t), `what answers on this bus is no service: {"stream":"SHOP"`, "check", "--nats", b.url(), name)
+}
+
+// TestForeignStreams: a stream of another application with a name of ours, or with subjects of one that is made late, is
+// what start and commands name. They leave the bus as it is.
+func TestForeignStreams(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	js, data := b.streams(), filepath.Join(t.TempDir(), "data")
+	for _, c := range []struct {
+		name, subject, says string
+		command             []string
+	}{
+		{"DEAD", "shop.dead", "stream DEAD: the bus has a stream of this name that belongs to another application (its subjects: shop.dead)",
+			[]string{"dead", "drop", "--all"}},
+		{"EXPOSURES", "exposures.seen.*", "stream EXPOSURES: the bus has a stream of this name that belongs to another application (its subjects: exposures.seen.*)",
+			[]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}},
+		{"SHOP", "exposures.seen.*", "stream EXPOSURES: the bus has a stream SHOP for some of its subjects (exposures.seen.*)",
+			[]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}},
+	} {
+		stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: c.name, Subjects: []string{c.subject}})
+		if err == nil {
+			_, err = js.Publish(t.Context(), strings.ReplaceAll(c.subject, "*", "0"), []byte("a chair"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		fails(t, binary(t), c.says, append(c.command, "--nats", b.url())...)
+		if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs != 1 {
+			t.Errorf("%v: the stream of another: %+v %v", c.command, info, err)
+		}
+		for name := range js.StreamNames(t.Context()).Name() {
+			if name != c.name {
+				t.Errorf("%v made %s", c.command, name)
+			}
+		}
+		if err := js.DeleteStream(t.Context(), c.name); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -61,8 +61,8 @@ func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
 		return nil, fmt.Errorf("check: %s", text)
 	}
 	var e index.Event
-	if err := json.Unmarshal(reply.Data, &e); err != nil {
-		return nil, fmt.Errorf("check: %w", err)
+	if err := json.Unmarshal(reply.Data, &e); err != nil || e.Verdict == 0 {
+		return nil, fmt.Errorf("check: what answers on this bus is no service: %.100s", reply.Data)
 	}
 	return &e, nil
 }

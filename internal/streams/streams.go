@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -31,12 +33,10 @@ const (
 	noCluster          = 10074
 	noStorage          = 10047
 	anotherStream      = 10060
-	overlap            = 10065
 )
 
-// Owned returns how a stream of that name is made, nil if there is none, and an error if it
-// has not the mark of ours.
-func Owned(ctx context.Context, js jetstream.JetStream, name string) (*jetstream.StreamConfig, error) {
+// Owned returns the stream of that name, nil if there is none, and an error if it has not the mark of ours.
+func Owned(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, error) {
 	s, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil
@@ -46,10 +46,26 @@ func Owned(ctx context.Context, js jetstream.JetStream, name string) (*jetstream
 	}
 	have := s.CachedInfo().Config
 	if have.Metadata[ownerKey] == owner {
-		return &have, nil
+		return s, nil
 	}
 	return nil, fmt.Errorf("stream %s: the bus has a stream of this name that belongs to another application "+
 		"(its subjects: %s): choose other names with --stream-prefix", name, strings.Join(have.Subjects, " "))
+}
+
+// Free returns an error if a stream of another name than this one has some of its subjects.
+func Free(ctx context.Context, js jetstream.JetStream, name string, subjects []string) error {
+	list := js.ListStreams(ctx)
+	for info := range list.Info() {
+		for _, taken := range info.Config.Subjects {
+			if info.Config.Name != name && slices.ContainsFunc(subjects, func(s string) bool {
+				return server.SubjectsCollide(s, taken)
+			}) {
+				return fmt.Errorf("stream %s: the bus has a stream %s for some of its subjects (%s): give the service "+
+					"an account of its own", name, info.Config.Name, strings.Join(info.Config.Subjects, " "))
+			}
+		}
+	}
+	return list.Err()
 }
 
 // Plan is how the streams of a bus are made. The zero value is that of the embedded one.
@@ -62,12 +78,13 @@ type Plan struct {
 // Ensure creates a stream, or updates it if it is Owned. It never takes replicas away.
 func (p Plan) Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Name, c.Replicas, c.Storage = p.Prefix+c.Name, max(p.Replicas, 1), jetstream.FileStorage
-	have, err := Owned(ctx, js, c.Name)
+	stream, err := Owned(ctx, js, c.Name)
 	if err != nil {
 		return nil, err
 	}
 	c.Metadata = map[string]string{ownerKey: owner}
-	if have != nil {
+	if stream != nil {
+		have := &stream.CachedInfo().Config
 		if reasons := wrong(have, &c); p.Keep && len(reasons) > 0 {
 			return nil, fmt.Errorf("stream %s: it %s: change that on the bus, or start once with --create-streams",
 				c.Name, strings.Join(reasons, "; it "))
@@ -128,9 +145,6 @@ func explain(c jetstream.StreamConfig, err error) error {
 	case api.ErrorCode == noPeers || api.ErrorCode == noCluster:
 		advice = fmt.Sprintf("the bus has fewer than %d servers with JetStream that answer: start them, "+
 			"or set --replicas: ", c.Replicas)
-	case api.ErrorCode == overlap:
-		advice = fmt.Sprintf("another stream of the bus has some of the subjects %s: give the service "+
-			"an account of its own: ", strings.Join(c.Subjects, " "))
 	}
 	return fmt.Errorf("stream %s: %s%w", c.Name, advice, err)
 }
