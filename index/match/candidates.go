@@ -71,6 +71,7 @@ type comparing struct {
 	learnt *compare.Residue // of its source
 
 	judged, looked int          // exemplars that it was compared with on sketches, and on texts
+	tokens         int          // of the pairs that were compared on texts
 	compared       []*candidate // on texts
 }
 
@@ -86,13 +87,15 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 		return nil, err
 	}
 	slices.SortFunc(candidates, likelier)
-	beyond, work := candidates[:0], 0
+	beyond := candidates[:0]
+	c.tokens = 0
 	for i, next := range candidates[:min(len(candidates), c.policy.Texts)] {
 		// By the sizes in the sketches: what is cached, or known ahead of time, decides nothing.
-		if work += next.tokens; work > c.policy.Work {
+		if c.tokens+next.tokens > c.policy.Work {
 			beyond = candidates[i:]
 			break
 		}
+		c.tokens += next.tokens
 		switch err := cmp.Or(ctx.Err(), c.compareText(ctx, next)); {
 		case errors.Is(err, errUnseen):
 			continue

@@ -133,6 +133,7 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	best, err := c.best(ctx, m.Propose(q.Article))
 	m.metrics.judged.Observe(float64(c.judged))
 	m.metrics.looked.Observe(float64(c.looked))
+	m.metrics.tokens.Observe(float64(c.tokens))
 	if err != nil || best == nil {
 		return unique(), err
 	}
@@ -311,7 +312,7 @@ func (m *Matcher) CompareBy(compared string) {
 func (m *Matcher) Reset() { m.epoch.Add(1) }
 
 // metrics are the Matcher's own.
-type metrics struct{ judged, looked prometheus.Histogram }
+type metrics struct{ judged, looked, tokens prometheus.Histogram }
 
 func newMetrics() metrics {
 	return metrics{
@@ -320,10 +321,12 @@ func newMetrics() metrics {
 				128}}),
 		looked: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
 			Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}}),
+		tokens: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_tokens",
+			Help: "Tokens of these texts, of both sides.", Buckets: prometheus.ExponentialBuckets(1<<9, 4, 5)}),
 	}
 }
 
 // Collectors returns the metrics, to be registered once.
 func (m *Matcher) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.metrics.judged, m.metrics.looked}
+	return []prometheus.Collector{m.metrics.judged, m.metrics.looked, m.metrics.tokens}
 }
