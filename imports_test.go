@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -137,5 +141,32 @@ func TestGseLivesInSegment(t *testing.T) {
 	}
 	if users == 0 {
 		t.Error("no package imports gse")
+	}
+}
+
+// TestFetchesNoURL: nothing but commands and examples has a client of HTTP: a URL in an article stays one.
+func TestFetchesNoURL(t *testing.T) {
+	client := regexp.MustCompile(`http\.(Get|Head|Post|PostForm|Client|DefaultClient|DefaultTransport|Transport|NewRequest)\b`)
+	with := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if client.Match(text) {
+			with[path] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range with {
+		if path != "cmd/jianguo/health.go" && !strings.HasPrefix(path, "cmd/jianguo-bench/") && !strings.HasPrefix(path, "examples/") {
+			t.Errorf("%s has a client of HTTP", path)
+		}
+	}
+	if !with["cmd/jianguo/health.go"] {
+		t.Error("a client of HTTP is not recognised")
 	}
 }

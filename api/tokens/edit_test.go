@@ -8,7 +8,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
+
+// base32 is the alphabet of rand.Text.
+const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 // A token that was added is found, its file does not tell it, and after it was revoked
 // it is unknown, without a restart. Lines of the version before stay.
@@ -36,6 +40,9 @@ func TestAddRevokeReload(t *testing.T) {
 	}
 	if got := s.Plain(); len(got) != 1 || got[0] != "old" {
 		t.Errorf("on lines with the token itself: %v", got)
+	}
+	if _, random, _ := strings.Cut(strings.TrimPrefix(added, prefix), "_"); len(random) < 26 || strings.Trim(random, base32) != "" {
+		t.Errorf("%s: 26 characters of %s hold 128 bits", added, base32)
 	}
 	for secret, name := range map[string]string{added: "张三", plain: "old", added + "x": "", plain[1:]: "", added[:20]: "", "": ""} {
 		for range 2 {
@@ -97,13 +104,14 @@ func TestGuessing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var limit *LimitError
-	for n := 0; !errors.As(find(fmt.Sprint("jg_guess_", n), fmt.Sprint("10.0.0.1:", n+1)), &limit); n++ {
-		if n > 30 {
+	n := 0
+	for !errors.As(find(fmt.Sprint("jg_guess_", n), fmt.Sprint("10.0.0.1:", n+1)), &limit) {
+		if n++; n > 25 { // one more each three seconds; the first use of a token counts too
 			t.Fatal("guesses are not bounded")
 		}
 	}
-	if limit.After <= 0 || limit.Seconds() == "0" {
-		t.Errorf("try again after %v", limit.After)
+	if n < 19 || limit.After <= 0 || limit.After > 3*time.Second || limit.Seconds() == "0" {
+		t.Errorf("after %d wrong ones, try again after %v", n, limit.After)
 	}
 	if err := find(other, "10.0.0.1:1"); !errors.As(err, &limit) {
 		t.Errorf("a token that was never used, from the address of guesses: %v", err)

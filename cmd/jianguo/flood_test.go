@@ -89,6 +89,11 @@ func TestSlowSignIns(t *testing.T) {
 	tokens := tokenFile(t, "reader recall "+recall)
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", tokens)
 	s.ready()
+	for size, want := range map[int]int{15 << 10: http.StatusUnauthorized, 17 << 10: http.StatusRequestEntityTooLarge} {
+		if status, _, answer := s.header("", "POST", "/console/signin", strings.Repeat("t", size)); status != want {
+			t.Errorf("%d bytes of a caller without a token: %d %.100s", size, status, answer)
+		}
+	}
 	for _, from := range []string{"127.0.0.2", "127.0.0.3"} {
 		s.flood(from, 2150, "POST /console/signin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nt")
 		if status, _, answer := s.header(recall, "POST", "/filter", `{"user":"u","items":["a"]}`); status != 200 {
