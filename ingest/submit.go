@@ -80,6 +80,9 @@ func (p *Publisher) Publish(subject string, payload []byte) (
 		select {
 		case <-stored.Ok():
 		case err := <-stored.Err():
+			if errors.Is(err, jetstream.ErrNoStreamResponse) {
+				err = fmt.Errorf("the bus has no stream of items, which a service makes: %w", err)
+			}
 			return nil, fmt.Errorf("ingest: submit: %w", err)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("ingest: submit: %w", context.Cause(ctx))

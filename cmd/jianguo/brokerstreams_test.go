@@ -16,6 +16,7 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure/eventlog"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 var streamNames = []string{bus.StreamItems, bus.StreamVerdicts, bus.StreamDead, eventlog.StreamName}
@@ -113,6 +114,33 @@ func TestOverlap(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails(t, binary(t), `what answers on this bus is no service: {"stream":"SHOP"`, "check", "--nats", b.url(), name)
+}
+
+// TestIngestWithoutService: an ingest on a bus where no service runs says so, whether or not a stream takes its items.
+func TestIngestWithoutService(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "item")
+	if err := os.WriteFile(name, article(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	never := startBroker(t, nil)
+	stopped := startBroker(t, nil)
+	if _, err := stopped.streams().CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamItems, Subjects: []string{bus.SubjectPublish}}); err != nil {
+		t.Fatal(err)
+	}
+	out, cmd := new(lockedBuffer), exec.Command(binary(t), "ingest", "--nats", stopped.url(), name)
+	cmd.Stderr = out
+	if err := testbed.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, binary(t), "the bus has no stream of items, which a service makes", "ingest", "--nats", never.url(), name)
+	for deadline := time.Now().Add(patience); !strings.Contains(out.String(), "is a service running on this bus?"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it waits in silence: %s", out)
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
 }
 
 // TestForeignStreams: a stream of another application with a name of ours, or with subjects of one that is made late, is
