@@ -41,11 +41,12 @@ func (n *normalizer) visible(r rune) rune {
 	return r
 }
 
-// needsComposing reports whether runes of s may combine with each other.
+// needsComposing reports whether a rune of s may combine with one before it, or change places with it, as it is or
+// (compatibility and half-width letters) once it is folded.
 func needsComposing(s string) bool {
-	for _, r := range s {
-		if r >= 0x300 && (r < 0x370 || r >= 0x1100 && r < 0x1200 || r == 0x3099 || r == 0x309a ||
-			r >= 0x3131 && r < 0x3190 || r >= 0xff65 && r < 0xffe0) {
+	for i, r := range s {
+		if r >= 0x3131 && r < 0x3190 || r >= 0xff65 && r < 0xffe0 || r >= 0x300 && (r < 0x3400 || r >= 0xa000) &&
+			!norm.NFKC.PropertiesString(s[i:]).BoundaryBefore() {
 			return true
 		}
 	}
