@@ -68,8 +68,11 @@ func (r *Reader) readExact(ctx context.Context, ordinal uint32) (exact []byte, t
 
 func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s compare.Sketch, err error) {
 	var encoded []byte
-	if err = r.DB.QueryRowContext(ctx, `SELECT sketch FROM `+r.Compared+` WHERE ordinal = ?`,
-		ordinal).Scan(&encoded); err == nil {
+	err = r.DB.QueryRowContext(ctx, `SELECT sketch FROM `+r.Compared+` WHERE ordinal = ?`, ordinal).Scan(&encoded)
+	switch {
+	case err == nil && encoded == nil: // blank by this recipe; a reindex is just posting it by the next one
+		err = sql.ErrNoRows
+	case err == nil:
 		s, err = compare.DecodeSketch(encoded)
 	}
 	return s, wrap.Err(err, "sketch of ordinal %d", ordinal)
