@@ -107,6 +107,10 @@ func (o *Original) literal(form, marks string) string {
 		start = max(0, strings.LastIndexAny(o.Text[:start], marks))
 		end += strings.IndexAny(o.Text[end:]+"\n", marks)
 	}
+	if r, _ := utf8.DecodeLastRuneInString(o.Text[:start]); unicode.IsDigit(rune(o.Text[start])) &&
+		strings.ContainsRune("-−－", r) {
+		return "" // it begins behind a sign
+	}
 	said := strings.Trim(o.Text[start:end], marks)
 	if utf8.RuneCountInString(said) > clauseMost {
 		return ""

@@ -42,6 +42,11 @@ func store(rice, flour, oil string) string {
 		"入库品种全部通过质量检验，各区县粮站将按计划向居民供应，价格保持稳定，市民不必集中购买。"
 }
 
+func loss(now, before string) string {
+	return "归属于上市公司股东的扣除非经常性损益的净利润-" + now + "万元，上年同期为" + before + "万元，公司解释说，主要原材料的价格在上半年持续走低，" +
+		"产品售价随之下调，而库存成本仍在高位，毛利因此转负，预计下半年有所好转。"
+}
+
 // TestSentence: the relation and the one decisive thing, cut from the article itself.
 func TestSentence(t *testing.T) {
 	seg, err := segment.New(segment.Config{Data: data.FS})
@@ -78,6 +83,10 @@ func TestSentence(t *testing.T) {
 			"系列稿：青禾批发市场今日苹果到货量平稳、苹果每斤3.2元｜先到稿 青禾批发市场今日雪梨到货量平稳、雪梨每斤2.8元"},
 		{"two places are enough", store("12", "5", "3"), store("14", "7", "4"),
 			"系列稿：大米12吨、面粉5吨｜先到稿 大米14吨、面粉7吨"},
+		{"a figure with its sign", store("-12", "5", "3"), store("-14", "7", "4"),
+			"系列稿：大米-12吨、面粉5吨｜先到稿 大米-14吨、面粉7吨"},
+		{"no figure without its sign", loss("615", "5397"), loss("721", "6802"),
+			"系列稿：上年同期为5397万元｜先到稿 上年同期为6802万元"},
 		{"what two headlines of one form have", "新版 left 函数说明\n" + report + "另见附录所列 left 各项。",
 			"新版 right 函数说明\n" + report + "另见附录所列 right 各项。",
 			"系列稿：left｜先到稿 right"},
