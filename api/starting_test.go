@@ -46,9 +46,11 @@ func TestStarting(t *testing.T) {
 		t.Errorf("/readyz: %d %s (%v)", r.StatusCode, body, err)
 	}
 	var p Problem
-	r, body = get("POST", "/items")
-	if err := json.Unmarshal([]byte(body), &p); err != nil || r.StatusCode != 503 || r.Header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "3 of 10") {
-		t.Errorf("/items: %d %s (%v)", r.StatusCode, body, err)
+	for _, path := range []string{"/items", "/filter", "/metrics", "/"} {
+		r, body = get("POST", path)
+		if err := json.Unmarshal([]byte(body), &p); err != nil || r.StatusCode != 503 || r.Header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "3 of 10") {
+			t.Errorf("%s: %d %s (%v)", path, r.StatusCode, body, err)
+		}
 	}
 	if err := s.End(); err != nil {
 		t.Fatal(err)

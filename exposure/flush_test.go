@@ -232,6 +232,10 @@ func TestDamagedShard(t *testing.T) {
 // keys, and it applies the rest when the flush has ended.
 func TestUnflushedIsBounded(t *testing.T) {
 	const bound, each, events = 100, 7, 200
+	var defaults Config
+	if defaults.setDefaults(); defaults.MaxUnflushed != 262144 {
+		t.Errorf("the bound is %d if none is given", defaults.MaxUnflushed)
+	}
 	goOn := make(chan struct{})
 	log := NewMemoryLog()
 	f := newFixture(t, Config{Log: log, MaxUnflushed: bound, FlushAge: time.Hour, Fail: func(point string) error {
@@ -311,21 +315,21 @@ func TestExceptionsAreBounded(t *testing.T) {
 	for _, id := range all {
 		f.report(Seen, "u", id)
 	}
-	if err := f.Unsee(ctx, "u", "", all[:60]); err != nil {
+	if err := f.Unsee(ctx, "u", "", all[:64]); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Unsee(ctx, "u", "", all[60:70]); !errors.Is(err, ErrExceptions) {
+	if err := f.Unsee(ctx, "u", "", all[64:65]); !errors.Is(err, ErrExceptions) {
 		t.Fatalf("got %v", err)
 	}
 	f.crash()
-	if got := f.unseenOf("u", all...); len(got) != 60 {
-		t.Fatalf("%d of 60 un-seen items come back", len(got))
+	if got := f.unseenOf("u", all...); len(got) != 64 {
+		t.Fatalf("%d of 64 un-seen items come back", len(got))
 	}
 	f.report(Seen, "u", all[:30]...) // seen again, they need no exception
-	if err := f.Unsee(ctx, "u", "", all[60:70]); err != nil {
+	if err := f.Unsee(ctx, "u", "", all[64:74]); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.unseenOf("u", all...); len(got) != 40 || got[0] != all[30] {
+	if got := f.unseenOf("u", all...); len(got) != 44 || got[0] != all[30] {
 		t.Fatalf("%d come back", len(got))
 	}
 }

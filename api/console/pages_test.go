@@ -275,7 +275,8 @@ func TestHostileText(t *testing.T) {
 	id := url.QueryEscape(`h"><script>window.pwned=4</script>`)
 	b.signIn("lin-secret-token-1", "/console/item?id="+id)
 	for _, path := range []string{"/console/item?id=" + id, "/console/item?id=hostile+copy", "/console/compare?a=" + id + "&b=hostile+copy", "/", "/console/clusters?sort=last",
-		"/console/sources", "/console/search?q=" + url.QueryEscape(attack), "/console/suspects", "/console/review"} {
+		"/console/sources", "/console/search?q=" + url.QueryEscape(attack), "/console/suspects", "/console/review", "/console/cluster?id=1", "/console/story?id=1",
+		"/console/source?name=" + url.QueryEscape(attack), "/console/decisions"} {
 		b.to(path)
 		b.until(`document.readyState === "complete"`)
 		if eval[bool](b, "window.pwned !== undefined") {
