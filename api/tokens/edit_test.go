@@ -53,7 +53,8 @@ func TestAddRevokeReload(t *testing.T) {
 		}
 	}
 	raw, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(raw), added) || !strings.Contains(string(raw), "# ours\nold recall "+plain+"\n") {
+	if err != nil || strings.Contains(string(raw), added) || !strings.Contains(string(raw), "$argon2id$") ||
+		!strings.Contains(string(raw), "# ours\nold recall "+plain+"\n") {
 		t.Errorf("%v\n%s", err, raw)
 	}
 	tok, err := s.Find(added, "10.0.0.1:1")

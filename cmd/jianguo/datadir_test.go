@@ -152,6 +152,7 @@ func TestBackupInterrupted(t *testing.T) {
 	}
 	const sentence = "is a backup that was interrupted"
 	fails(t, s.binary, sentence, "verify", "--data", to+".unfinished")
+	fails(t, s.binary, sentence, "repair", "--without", "exposure.db", "--data", to+".unfinished")
 	fails(t, s.binary, sentence, "serve", "--data", to+".unfinished", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	s.stop() // with a flush
 	if out, err := exec.Command(s.binary, "backup", "--data", s.data, to).CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: 1 items") {
