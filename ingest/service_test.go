@@ -306,8 +306,25 @@ func TestDecisionsArePublished(t *testing.T) {
 }
 
 func TestDeadLetters(t *testing.T) {
-	svc := start(t, t.TempDir(), nil)
+	var opened atomic.Pointer[bus.DeadLetters]
+	var refused, batches atomic.Uint64
 	ctx := context.Background()
+	svc := start(t, t.TempDir(), func(_ *Config, c *index.Config) {
+		c.Fail = func(point string) error {
+			if dead := opened.Load(); dead != nil && point == "batch" {
+				batches.Add(1)
+				if n, err := dead.Len(ctx); err != nil || n != refused.Load() {
+					t.Errorf("%d of %d letters in DEAD before their batch: %v", n, refused.Load(), err)
+				}
+			}
+			return nil
+		}
+	})
+	dead, err := bus.OpenDead(ctx, svc.conn, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.Store(dead)
 	for _, c := range []struct{ payload, field string }{
 		{`{`, "payload"}, {`[]`, "payload"}, {`null`, "payload"}, {"\xff", "payload"}, {`{"body":"x"}`, "id"}, {`{"id":"","body":"x"}`, "id"},
 		{`{"id":"a\u0000b","body":"x"}`, "id"}, {`{"id":"\ud800","body":"x"}`, "id"}, {`{"id":1.5,"body":"x"}`, "id"},
@@ -316,6 +333,7 @@ func TestDeadLetters(t *testing.T) {
 		{`{"id":"a","body":"x","published_at":"gestern"}`, "published_at"}, {`{"id":"b","id":"a","body":"x"}`, "id"},
 		{`{"id":"a","body":"` + strings.Repeat("文", MaxText/3+1) + `"}`, "body"},
 	} {
+		refused.Add(1)
 		o, err := svc.trySubmit(bus.SubjectPublish, []byte(c.payload))
 		if err != nil {
 			t.Fatalf("%.40q: %v", c.payload, err)
@@ -324,9 +342,8 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("%.40q: %+v, want field %s", c.payload, o, c.field)
 		}
 	}
-	dead, err := bus.OpenDead(ctx, svc.conn, "")
-	if err != nil {
-		t.Fatal(err)
+	if opened.Store(nil); batches.Load() == 0 {
+		t.Error("no batch was applied")
 	}
 	letters, err := dead.List(ctx, 0, 100)
 	if err != nil {
