@@ -442,13 +442,17 @@ func TestExposureUsers(t *testing.T) {
 
 func TestExposureRoles(t *testing.T) {
 	t.Parallel()
-	known, err := fixture.Tokens("r recall recall-token-0123\np platform platform-token-01\n")
+	known, err := fixture.Tokens("r recall recall-token-0123\np platform platform-token-01\nm monitor monitor-token-012\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := newExposureServer(t, exposure.Config{}, known)
-	for token, want := range map[string]int{"": 401, "platform-token-01": 403, "recall-token-0123": 200} {
-		req, _ := http.NewRequest(http.MethodPost, x.url+"/filter", strings.NewReader(`{"user":"u","items":["a"]}`))
+	ask := func(method, path, token string, want int) {
+		t.Helper()
+		req, err := http.NewRequest(method, x.url+path, strings.NewReader(`{"user":"u","items":["a"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -458,8 +462,26 @@ func TestExposureRoles(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != want {
-			t.Errorf("token %q: %d, want %d", token, resp.StatusCode, want)
+			t.Errorf("%s %s with token %q: %d, want %d", method, path, token, resp.StatusCode, want)
 		}
+	}
+	for token, want := range map[string]int{"platform-token-01": 403, "recall-token-0123": 200} {
+		ask(http.MethodPost, "/filter", token, want)
+	}
+	// Every operation that is not open asks for a token, and for a role: a monitor's is for metrics alone.
+	asked := 0
+	for path, item := range description.doc.Paths.Map() {
+		path = strings.NewReplacer("{id}", "1", "{name}", "s").Replace(path)
+		for method, op := range item.Operations() {
+			if op.Security == nil && path != "/metrics" {
+				ask(method, path, "", 401)
+				ask(method, path, "monitor-token-012", 403)
+				asked++
+			}
+		}
+	}
+	if asked < 20 {
+		t.Errorf("%d operations were asked", asked)
 	}
 }
 
