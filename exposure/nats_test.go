@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/redis"
 )
 
 // startNATS runs the server that the product embeds, with JetStream in a directory.
@@ -208,5 +210,41 @@ func TestConsumersEnd(t *testing.T) {
 	}
 	if n := stream.CachedInfo().State.Consumers; n > 0 {
 		t.Errorf("%d consumers are left", n)
+	}
+}
+
+// TestDroppedPartition: whoever applies a partition learns that it is not his any more, also if the lease ends while he
+// waits to begin again. Else he would say for ever why he had failed.
+func TestDroppedPartition(t *testing.T) {
+	t.Parallel()
+	_, js := startNATS(t, t.TempDir(), false)
+	kv, err := redis.Bucket(t.Context(), js, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var began, ended [redis.Partitions]atomic.Bool
+	owners := &redis.Owners{KV: kv, Name: "a", Logger: quiet, Own: func(ctx context.Context, p int) error {
+		began[p].Store(true)
+		ended[p].Store(ctx.Err() != nil)
+		return errors.New("the bus is away")
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		owners.Run(ctx)
+	}()
+	for p := range began {
+		for !began[p].Load() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	cancel()
+	<-done
+	for p := range ended {
+		if !ended[p].Load() {
+			t.Errorf("partition %d was dropped unnoticed", p)
+		}
 	}
 }

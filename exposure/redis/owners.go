@@ -161,9 +161,12 @@ func (o *Owners) take(ctx context.Context, p int) {
 	l.stop = stop
 	o.held[p] = l
 	l.ended.Go(func() {
-		for running.Err() == nil {
+		for { // Own learns of the end, too, of a partition that is dropped while it waits to begin again
 			err := o.Own(running, p)
-			if err == nil || running.Err() != nil {
+			if running.Err() != nil {
+				return
+			}
+			if err == nil {
 				continue
 			}
 			o.Logger.Warn("exposure: a partition begins again", "partition", p, "err", err)
