@@ -147,7 +147,10 @@ func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
 			return first, false
 		}
 	}
-	return append(names, first)[0], len(names) > 0
+	if len(names) == 0 {
+		return first, false
+	}
+	return names[0], true
 }
 
 // Has reports whether a text or its headline contains some words.

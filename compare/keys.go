@@ -68,9 +68,7 @@ func (s *Sketch) keepKeys(tokens []token, hashes []uint64) {
 	}
 	long := appendShingles(hashes[:0], tokens, passageK)
 	lead := slices.Min(long[:passageTokens-passageK+1])
-	slices.Sort(long)
-	least := slices.Compact(long)
-	least = least[:min(len(least), passages-1)]
+	least := lowest(long, passages-1)
 	if !slices.Contains(least, lead) {
 		least = append(least, lead)
 	}
@@ -78,4 +76,19 @@ func (s *Sketch) keepKeys(tokens []token, hashes []uint64) {
 		s.passages[i] = uint32(h >> 8) // the highest bits are 0 in most of them
 	}
 	s.npassages = uint8(len(least))
+}
+
+// lowest is the lowest n distinct hashes.
+func lowest(hashes []uint64, n int) []uint64 {
+	out := make([]uint64, 0, n+1)
+	for _, h := range hashes {
+		if len(out) == n && h >= out[n-1] {
+			continue
+		}
+		if at, found := slices.BinarySearch(out, h); !found {
+			out = slices.Insert(out, at, h)
+			out = out[:min(n, len(out))]
+		}
+	}
+	return out
 }

@@ -213,8 +213,8 @@ func TestConsumersEnd(t *testing.T) {
 	}
 }
 
-// TestDroppedPartition: whoever applies a partition learns that it is not his any more, also if the lease ends while he
-// waits to begin again. Else he would say for ever why he had failed.
+// TestDroppedPartition: Own is called with an ended context for each partition that is dropped, also if the lease ends
+// between two tries. Otherwise its last error would stand for ever.
 func TestDroppedPartition(t *testing.T) {
 	t.Parallel()
 	_, js := startNATS(t, t.TempDir(), false)

@@ -28,7 +28,8 @@ type Owners struct {
 	KV     jetstream.KeyValue
 	Name   string // of this service, another one for each start
 	Logger *slog.Logger
-	// Own applies a partition until ctx ends, or something fails. It is called again while the lease is held.
+	// Own applies a partition until ctx ends, or something fails. It is called again while the lease is held, and once
+	// after that, if it had failed.
 	Own func(ctx context.Context, partition int) error
 
 	held  map[int]*lease // owned by Run
@@ -161,7 +162,7 @@ func (o *Owners) take(ctx context.Context, p int) {
 	l.stop = stop
 	o.held[p] = l
 	l.ended.Go(func() {
-		for { // Own learns of the end, too, of a partition that is dropped while it waits to begin again
+		for { // a lease may end between two tries: the last call has an ended context
 			err := o.Own(running, p)
 			if running.Err() != nil {
 				return
