@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os/exec"
 	"runtime"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 type filterCmd struct {
@@ -29,11 +32,12 @@ find the answer. Ways take turns in five rounds, and the median counts.`
 }
 
 // What is measured: filters for one user. The user has seen seenIDs ids; each request has candidates ids, of which the
-// share overlap are among those.
+// share overlap are among those. One in storyEvery is in a story with one other item.
 const (
 	seenIDs       = 5000
 	candidates    = 5000
 	overlap       = 0.5
+	storyEvery    = 5
 	rounds        = 5
 	severalFlight = 4
 )
@@ -43,15 +47,18 @@ type filterResult struct {
 	// InFlight requests at a time.
 	JSON       float64 `json:"json_rps"`
 	Bitmap     float64 `json:"bitmap_rps"`
+	Story      float64 `json:"story_rps"` // JSON, with the scope story
 	SMIsMember float64 `json:"smismember_rps"`
 	InFlight   int     `json:"in_flight"`
 	// One request at a time.
 	JSON1       float64 `json:"json_rps_1"`
 	Bitmap1     float64 `json:"bitmap_rps_1"`
+	Story1      float64 `json:"story_rps_1"`
 	SMIsMember1 float64 `json:"smismember_rps_1"`
 
 	CPU       float64 `json:"cpu_us_per_request"`        // of the server, JSON
 	CPUBitmap float64 `json:"cpu_us_per_bitmap_request"` // of the server
+	CPUStory  float64 `json:"cpu_us_per_story_request"`  // of the server
 
 	Peak10k float64 `json:"peak_10000_rps"` // 10,000 candidates, as many connections as it takes
 	Rate10k float64 `json:"rate_10000_rps"` // 70 % of that
@@ -107,7 +114,7 @@ func (b *filterBench) measure() error {
 	return nil
 }
 
-// startServer starts a server with one user that has seen half of the candidates.
+// startServer starts a server with one user that has seen half of the candidates, of which some have copies.
 func (b *filterBench) startServer() (*process, error) {
 	server, err := startService(b.ctx, b.r.Pinned, b.jianguo, b.Dir, "--durability", "relaxed")
 	if err != nil {
@@ -118,10 +125,30 @@ func (b *filterBench) startServer() (*process, error) {
 		seen[i] = seenID(i)
 	}
 	body, _ := json.Marshal(map[string]any{"user": "hot", "kind": "seen", "items": seen})
-	if err := server.post("/exposures", body); err != nil {
+	if err := errors.Join(server.post("/exposures", body), publishStories(server)); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, server.stop())
 	}
 	return server, nil
+}
+
+// publishStories publishes some candidates and a copy of each, of random characters.
+func publishStories(server *process) error {
+	var g errgroup.Group
+	g.SetLimit(connections)
+	for i, id := range mixed(candidates) {
+		if i%storyEvery != 0 {
+			continue
+		}
+		text := make([]rune, 200)
+		for k := range text {
+			text[k] = '一' + rune(rand.IntN(5000))
+		}
+		for _, id := range []string{id, "copy-" + id} {
+			body, _ := json.Marshal(map[string]any{"id": id, "body": string(text)}) // strings only
+			g.Go(func() error { return server.post("/items", body) })
+		}
+	}
+	return g.Wait()
 }
 
 // way is one way to answer the same question, and where its figures go.
@@ -135,11 +162,14 @@ type way struct {
 // each counts, so that other load on the machine affects all of them alike.
 func (b *filterBench) hot(server *process) error {
 	body := filterBody(mixed(candidates))
+	story := append([]byte(`{"scope":"story",`), body[1:]...)
 	ways := []*way{
 		{open: httpOpener(server.addr, httpRequest("/filter", "application/json", body)),
 			one: &b.r.JSON1, several: &b.r.JSON, cpu: &b.r.CPU},
 		{open: httpOpener(server.addr, httpRequest("/filter", "application/octet-stream", body)),
 			one: &b.r.Bitmap1, several: &b.r.Bitmap, cpu: &b.r.CPUBitmap},
+		{open: httpOpener(server.addr, httpRequest("/filter", "application/json", story)),
+			one: &b.r.Story1, several: &b.r.Story, cpu: &b.r.CPUStory},
 	}
 	if b.redis != "" {
 		redis, open, err := b.startRedis()
