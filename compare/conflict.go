@@ -101,7 +101,8 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 }
 
 // namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or
-// else the words that neither text has anywhere but here, if the dictionary has neither: others may be synonyms.
+// else the words that neither text has anywhere but here, if the dictionary has neither, or not as one word and they
+// alone tell the headlines apart: others may be synonyms.
 func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	l, e := x.Later.Doc, x.Earlier.Doc
 	a, b = l.lastClause(a), e.lastClause(b)
@@ -110,7 +111,9 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	if !okA || !okB {
 		nameA, nameB = l.whole(a), e.whole(b)
 		textA, textB := l.Form[nameA.Start:nameA.End], e.Form[nameB.Start:nameB.End]
-		if !l.unlisted(nameA) || !e.unlisted(nameB) || strings.Contains(textA+textB, "\n") ||
+		apart := l.headline != e.headline && strings.ReplaceAll(l.headline, textA, textB) == e.headline &&
+			!l.plainWord(nameA) && !e.plainWord(nameB)
+		if !apart && !(l.unlisted(nameA) && e.unlisted(nameB)) || strings.Contains(textA+textB, "\n") ||
 			g.has(e, textA) || g.has(l, textB) {
 			return
 		}

@@ -362,7 +362,7 @@ func (x *Alignment) apart() int {
 
 // code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
 // sentence.
-const code = "10"
+const code = "11"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = func() string {
