@@ -47,8 +47,9 @@ type Limits struct {
 	// Look is the share of one text's shingles in the other below which texts are not aligned. Of 580 labelled copies
 	// none had less than .36.
 	Look float64 `json:"look"`
-	// Two texts tell of two matters if each has less than a share Matter of the other's first Opening tokens. A
-	// round-up of two shares with both less than Both of what it shares with one. Run is the shortest run that counts.
+	// Of two texts of one matter, one has a share Matter of the other's first Opening tokens, of two that are no
+	// suspects both. A round-up shares with both less than Both of what it shares with one. Run is the shortest run
+	// that counts.
 	Matter  float64 `json:"matter"`
 	Opening int     `json:"opening_tokens"`
 	Both    float64 `json:"both"`
@@ -80,7 +81,7 @@ func (l Limits) At(news int) Limits {
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
 		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3,
 		Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Recurs: 3, Stale: 30,
-		Look: .35, Matter: .1, Opening: 100, Both: .5, Run: 4,
+		Look: .35, Matter: .25, Opening: 100, Both: .5, Run: 4,
 		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
 }
 

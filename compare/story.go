@@ -9,10 +9,27 @@ func Adds(later, earlier *Doc) int {
 	return x.Later.news(earlier, x.limits).Characters
 }
 
-// Apart reports whether hardly anything of either opening is in the other text: the two tell of two matters, however
-// much background they share.
-func (x *Alignment) Apart() bool {
-	return max(x.Later.opening(x.limits), x.Earlier.opening(x.limits)) < x.limits.Matter
+// OneMatter reports whether two texts tell of one matter, however much background they share: a copy does; a suspect
+// if one of the two begins with what the other one tells, unless days lie between and each has a subject of its own;
+// an unrelated text if both begin so, within days, and nothing says that they have two subjects.
+func (j *Judgement) OneMatter() bool {
+	if j.Kind == Duplicate || j.Kind == Series {
+		return j.Kind == Duplicate
+	}
+	x, l, near := j.Alignment, j.limits, j.apart() <= j.limits.Recurs
+	a, b := x.Later.opening(l), x.Earlier.opening(l)
+	if a, b = max(a, b), min(a, b); a < l.Matter || j.Kind == Unrelated && (b < l.Matter || !near) {
+		return false
+	}
+	two := func() bool {
+		return len(x.Later.subjects(x.Earlier.Doc)) > 0 && len(x.Earlier.subjects(x.Later.Doc)) > 0
+	}
+	if j.Kind == Suspect {
+		return near || !two()
+	}
+	g := x.Agreement()
+	reason, _ := x.otherSubject(&g, l)
+	return reason == "" && !two()
 }
 
 // opening is the share of a text's opening that the other one has.

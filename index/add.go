@@ -91,10 +91,10 @@ func (x *catalogue) check(ctx context.Context, q match.Query) (Event, error) {
 			return Event{}, fmt.Errorf("index: check: %w", err)
 		}
 		e.Measure(measures(&j))
-		if j.Verdict != Unique {
-			if e.Story, err = stories.Of(ctx, x.reader, x.ClusterOf(j.Of)); err != nil {
-				return Event{}, err
-			}
+	}
+	if len(j.Tied) > 0 {
+		if e.Story, err = stories.Of(ctx, x.reader, j.Tied[0]); err != nil {
+			return Event{}, err
 		}
 	}
 	e.Why = Why(&e, x.cfg.Language)

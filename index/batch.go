@@ -222,10 +222,9 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	if e.policy = b.x.levels[""].stamp; e.cause == CauseIngest || e.cause == CauseRevision {
 		e.policy = r.policy
 	}
-	if e.cause != CauseIngest || e.verdict != Unique || e.of.Valid {
-		if story := last(b.path(e.cluster)); story != e.cluster {
-			e.story = ordinalOrNull(story)
-		}
+	if e.cause != CauseIngest || e.verdict != Unique || e.of.Valid || e.story.Valid {
+		story := last(b.path(e.cluster))
+		e.story = sql.NullInt64{Int64: int64(story), Valid: story != e.cluster}
 	}
 	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(e.columns()...), "event %d", e.number)

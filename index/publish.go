@@ -34,7 +34,7 @@ func (b *batch) publish(m *Mutation) Outcome {
 		b.stem(r)
 	}
 	ev := b.emit(eventRow{at: r.arrivedAt, verdict: r.verdict, previous: previous, cause: cause, rule: r.rule, of: r.of,
-		cluster: r.cluster, revision: r.revision}, r)
+		cluster: r.cluster, revision: r.revision, story: sql.NullInt64{Valid: len(j.Tied) > 0}}, r)
 	if prev != nil {
 		b.supersede(prev, r)
 	} else if j.Verdict == Unique && j.Of == 0 {

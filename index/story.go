@@ -22,8 +22,8 @@ func (b *batch) path(cluster uint32) []uint32 { return must.Get(stories.Path(b.c
 
 func last(path []uint32) uint32 { return path[len(path)-1] }
 
-// tie lets a version that has just been inserted follow the telling that it was judged against, and joins the stories
-// of others of the same matter.
+// tie lets a version that has just been inserted follow the telling that it was judged against, or shares most with,
+// and joins the stories of others of the same matter.
 func (b teller) tie(r *itemRow, j *match.Judgement) {
 	adds := 0
 	if f := j.Facts; f != nil && f.New != nil && slices.Contains([]string{compare.Extends, compare.Overlap,
@@ -32,7 +32,9 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 	}
 	if r.verdict == Suspect {
 		adds = max(adds, 1)
-	} else if r.rule != ByLicence {
+	} else if j.Of == 0 {
+		adds = stories.Unknown
+	} else if j.Cluster != 0 {
 		return
 	}
 	for i, cluster := range j.Tied {

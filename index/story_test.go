@@ -292,6 +292,42 @@ func TestSplitHolds(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestRelated: a text that is unique and begins as an earlier one does tells its story: the event, a check of it, the
+// filter and a restart say so, until the telling is split off.
+func TestRelated(t *testing.T) {
+	dir := t.TempDir()
+	x := openTexts(t, dir, 0)
+	defer func() { _ = x.Close() }()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(4, 8))}
+	opening := string(p.Words(120))
+	add(t, x, 1, "n1", opening+string(p.Words(190)))
+	_, seen := x.Applied()
+	body := opening + string(p.Words(190))
+	checked, err := x.Check(t.Context(), indextest.ArticleOf("n2", body), uint32(testStart.Unix()))
+	for _, e := range []Event{checked, add(t, x, 2, "n2", body)} {
+		if err != nil || e.Verdict != Unique || e.Of != "" || e.Story != 1 {
+			t.Errorf("%+v, %v: want a unique text in story 1", e, err)
+		}
+	}
+	_, last := x.Applied()
+	told, err := stories.Changed(t.Context(), x.reader, x.Versions, seen, last, 64)
+	if items := told[1]; err != nil || len(items) != 2 || items[1].Telling != 2 || items[1].Adds < 150 {
+		t.Errorf("the filter is told %v, %v", told, err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTexts(t, dir, 0)
+	if e := add(t, x, 3, "n3", opening+string(p.Words(190))); e.Verdict != Unique || e.Story != 1 {
+		t.Errorf("after a restart: %s in story %d", e.Verdict, e.Story)
+	}
+	decideTest(t, x, DecisionRequest{Kind: Split, Cluster: 2})
+	if all, err := stories.Tellings(t.Context(), x.reader, 1); err != nil || len(all) != 2 {
+		t.Errorf("after the split: %v, %v", all, err)
+	}
+	mustVerify(t, x)
+}
+
 // TestStoriesEnd: a round-up of two matters joins no stories, by itself or by what comes later; a text that repeats only
 // the background of another one begins a story; and a story ends at its bound.
 func TestStoriesEnd(t *testing.T) {

@@ -21,8 +21,8 @@ type Chain struct {
 type Telling struct {
 	StoryView
 	stories.Telling
-	// Told is the version that was judged against an earlier telling, and Against the version of that; nil: it is the
-	// first, or an editor's doing.
+	// Told is the version that was judged against an earlier telling, and Against the version of that; nil: none was,
+	// or an editor let it follow another one.
 	Told, Against *index.Brief
 }
 

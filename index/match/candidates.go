@@ -125,18 +125,23 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	return nil, nil
 }
 
-// tied are the clusters of the best candidate and of others that tell of the same matter. There are none if the best
-// one tells of another matter. Others do not count if they share a different part of the article, which is a round-up
-// then, or if they are one, most of which is not in the article.
+// tied are the clusters of the best candidate, or if there is none of the most alike that tells of the same matter,
+// and of others that do. There are none if the best one tells of another matter. Others do not count if they share a
+// different part of the article, which is a round-up then, or if they are one, most of which is not in the article.
 func (c *comparing) tied(best *candidate) (clusters []uint32) {
-	if best.kind() < compare.Suspect || best.judgement.Apart() {
+	tell := slices.DeleteFunc(slices.Clone(c.compared), func(o *candidate) bool {
+		return o != best && o.blocked || !o.judgement.OneMatter()
+	})
+	if best == nil && len(tell) > 0 {
+		best = slices.MinFunc(tell, better)
+	}
+	if !slices.Contains(tell, best) {
 		return nil
 	}
 	clusters = append(clusters, best.cluster)
-	for _, o := range c.compared {
-		if o != best && o.kind() == compare.Suspect && !o.blocked && !o.judgement.Apart() &&
-			float64(o.judgement.Earlier.Covered) >= c.policy.Limits.Earlier &&
-			compare.SameMatter(best.judgement.Alignment, o.judgement.Alignment) {
+	for _, o := range tell {
+		if o != best && (o.kind() == compare.Unrelated || float64(o.judgement.Earlier.Covered) >=
+			c.policy.Limits.Earlier) && compare.SameMatter(best.judgement.Alignment, o.judgement.Alignment) {
 			clusters = append(clusters, o.cluster)
 		}
 	}

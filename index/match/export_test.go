@@ -13,11 +13,12 @@ func NewComparing(m *Matcher, r *Reader, q *Query) *Comparing {
 
 // Judge judges the article on proposals.
 func (c *Comparing) Judge(ctx context.Context, proposals []Proposal) (Judgement, error) {
+	c.c.compared = nil
 	best, err := c.c.best(ctx, proposals)
 	if err != nil || best == nil {
 		return Judgement{}, err
 	}
-	return c.c.conclude(best), nil
+	return c.c.conclude(best, c.c.tied(best)), nil
 }
 
 // Unrelated returns the ordinals whose outlines show that they are unrelated.

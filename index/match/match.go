@@ -109,13 +109,13 @@ type Judgement struct {
 	S           float32 // -1: not measured
 	Resemblance float32 // NaN: not measured
 	Facts       *reason.Facts
-	// Tied are clusters that tell of the same matter, of which a suspect adds something to each: the one it was judged
-	// against, then others.
+	// Tied are clusters that tell of the same matter: the one that the article was judged against, or shares most
+	// with, then others.
 	Tied []uint32
 }
 
-func unique() Judgement {
-	return Judgement{Verdict: verdict.Unique, Distance: -1, S: -1, Resemblance: float32(math.NaN())}
+func unique(tied ...uint32) Judgement {
+	return Judgement{Verdict: verdict.Unique, Distance: -1, S: -1, Resemblance: float32(math.NaN()), Tied: tied}
 }
 
 // Judge judges an article against all exemplars.
@@ -134,12 +134,11 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	m.metrics.judged.Observe(float64(c.judged))
 	m.metrics.looked.Observe(float64(c.looked))
 	m.metrics.tokens.Observe(float64(c.tokens))
+	tied := c.tied(best)
 	if err != nil || best == nil {
-		return unique(), err
+		return unique(tied...), err
 	}
-	j := m.conclude(best)
-	j.Tied = c.tied(best)
-	return j, nil
+	return m.conclude(best, tied), nil
 }
 
 // headlinesRead bounds the copies among which one with the same headline is looked for.
@@ -221,15 +220,15 @@ func (t *target) decide(j Judgement) Judgement {
 	case t.blocked:
 		j.Rule = verdict.ByBlocked
 	case t.exempt:
-		j.Verdict, j.Rule, j.Cluster = verdict.Unique, verdict.ByExempt, 0
+		j.Verdict, j.Rule, j.Cluster, j.Tied = verdict.Unique, verdict.ByExempt, 0, nil
 	}
 	return j
 }
 
 // conclude turns the judgement of one pair into a verdict.
-func (m *Matcher) conclude(c *candidate) Judgement {
+func (m *Matcher) conclude(c *candidate, tied []uint32) Judgement {
 	j := Judgement{Rule: c.Rule, Of: c.lead, Distance: c.Distance, S: c.S, Resemblance: c.estimate.Resemblance,
-		Facts: c.facts}
+		Facts: c.facts, Tied: tied}
 	if c.judgement == nil { // too long: sketches make suspects at most
 		return m.doubt(j, &c.target)
 	}
@@ -250,9 +249,9 @@ func (m *Matcher) conclude(c *candidate) Judgement {
 func (m *Matcher) doubt(j Judgement, t *target) Judgement {
 	switch j.Verdict, j.Cluster = verdict.Suspect, 0; {
 	case m.policy.Suspects == verdict.SuspectsReject:
-		j.Verdict, j.Cluster, j.Rule = verdict.Duplicate, t.cluster, verdict.BySuspected
+		j.Verdict, j.Cluster, j.Rule, j.Tied = verdict.Duplicate, t.cluster, verdict.BySuspected, []uint32{t.cluster}
 	case t.aside:
-		j.Verdict, j.Rule = verdict.Unique, verdict.ByAside
+		j.Verdict, j.Rule, j.Tied = verdict.Unique, verdict.ByAside, nil
 	}
 	return j
 }

@@ -104,7 +104,7 @@ func Changed(ctx context.Context, db *sql.DB, versions func(id string) []uint32,
 		var ordinals []uint32
 		for r := range sqlite.Rows(ctx, db, `SELECT DISTINCT e.ordinal, i.id, e.cause FROM events e
 			JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? AND e.number <= ?
-			AND NOT (e.cause = 1 AND e.verdict = 1 AND e.of IS NULL)`, after, to) {
+			AND NOT (e.cause = 1 AND e.verdict = 1 AND e.of IS NULL AND e.story IS NULL)`, after, to) {
 			var ordinal uint32
 			var id string
 			var cause verdict.Cause
