@@ -86,11 +86,14 @@ type Config struct {
 
 // Bands are postings in memory.
 type Bands struct {
-	// mu serialises the writers, and nothing else.
+	// mu serialises the writers, and guards changes and changed.
 	mu    sync.Mutex
 	bands [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
 	keys  *buckets.Table
 	full  int // Config.Full
+
+	changes uint64                       // fingerprints that were added or removed
+	changed [1 << 10]simhash.Fingerprint // the last of them
 }
 
 // New returns empty postings.
@@ -117,6 +120,13 @@ func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
 	for i, t := range b.bands {
 		t.Append(rotate(uint64(fp), i), ordinal)
 	}
+	b.note(fp)
+}
+
+// note keeps a fingerprint for Renew, once look-ups see that it is there or gone. Guarded by mu.
+func (b *Bands) note(fp simhash.Fingerprint) {
+	b.changed[b.changes%uint64(len(b.changed))] = fp
+	b.changes++
 }
 
 // Remove removes the posting from every band and reports whether it was there.
@@ -127,6 +137,7 @@ func (b *Bands) Remove(fp simhash.Fingerprint, ordinal uint32) bool {
 	for i, t := range b.bands {
 		removed += t.Remove(rotate(uint64(fp), i), ordinal)
 	}
+	b.note(fp)
 	return removed > 0
 }
 

@@ -19,27 +19,28 @@ type Proposal struct {
 
 // Propose searches for all that an article may be a copy of, unrelated texts included: exemplars within the Hamming
 // distance, those that differ in weak bits, for short texts those that share MinHash keys, and those that share a
-// passage or all figures. Of a family of thousands it finds the nearest. Each stands once, the smallest S first.
-func (m *Matcher) Propose(a *verdict.Article) []Proposal {
+// passage or all figures. Of a family of thousands it finds the nearest. Each stands once, the smallest S first. margin
+// is what was found before by margins, and then what is found now; nil: nothing was.
+func (m *Matcher) Propose(a *verdict.Article, margin *bands.Found) []Proposal {
 	keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys()
 	m.bands.PrefetchKeys(keys)
 	m.bands.PrefetchKeys(passages)
-	var hamming, margin []bands.Hit
+	var hamming, weak []bands.Hit
 	if !a.Print.Empty() {
 		hamming = m.bands.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
-		margin = m.bands.Margin(nil, &a.Print, m.policy.MaxS, m.policy.Judged)
-		for _, h := range margin {
+		weak = m.bands.Renew(cmp.Or(margin, new(bands.Found)), &a.Print, m.policy.MaxS, m.policy.Judged)
+		for _, h := range weak {
 			m.rows.Prefetch(h.Ordinal)
 		}
 	}
 	sketches := m.bands.Candidates(nil, keys, m.policy.Judged)
 	shared := m.bands.Candidates(nil, passages, m.policy.Passages)
-	n := len(hamming) + len(margin) + len(sketches) + len(shared)
+	n := len(hamming) + len(weak) + len(sketches) + len(shared)
 	if n == 0 {
 		return nil
 	}
 	proposals, seen := make([]Proposal, 0, n), make(map[uint32]bool, n)
-	for _, h := range append(hamming, margin...) {
+	for _, h := range append(hamming, weak...) {
 		if seen[h.Ordinal] {
 			continue
 		}
