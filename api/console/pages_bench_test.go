@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +41,7 @@ func BenchmarkPages(b *testing.B) {
 	}
 	b.Cleanup(func() { x.Close() })
 	seed(b, x, seg)
-	model, err := browse.Open(ctx, x, browse.Config{Words: console.IndexWords(seg), Workers: runtime.GOMAXPROCS(0)})
+	model, err := browse.Open(ctx, x, browse.Config{Words: console.IndexWords(seg)})
 	if err != nil {
 		b.Fatal(err)
 	}

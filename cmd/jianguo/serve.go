@@ -190,7 +190,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 
 func (f *serveFlags) openBrowse(co *streams, s *service) {
 	s.browse = must.Get(browse.Open(co.ctx, s.index, browse.Config{Words: console.IndexWords(s.segmenter),
-		Workers: (processors() + 1) / 2, Logger: co.log, Tell: func(silenced *browse.Silenced) error {
+		Logger: co.log, Tell: func(silenced *browse.Silenced) error {
 			payload, _ := json.Marshal(silenced) // strings and numbers: no error
 			return s.conn.Publish(bus.SubjectSilenced, payload)
 		}}))

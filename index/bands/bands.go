@@ -87,11 +87,10 @@ type Config struct {
 // Bands are postings in memory.
 type Bands struct {
 	// mu serialises the writers, and guards changes and changed.
-	mu    sync.Mutex
-	bands [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
-	keys  *buckets.Table
-	full  int // Config.Full
-
+	mu      sync.Mutex
+	bands   [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
+	keys    *buckets.Table
+	full    int                          // Config.Full
 	changes uint64                       // fingerprints that were added or removed
 	changed [1 << 10]simhash.Fingerprint // the last of them
 }

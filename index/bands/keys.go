@@ -62,7 +62,6 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	}
 	var buf [64]candidate
 	met := buf[:0]
-	b.PrefetchKeys(keys)
 	for i := -askPostings; i < len(keys); i++ {
 		if ahead := i + askPostings; ahead < len(keys) {
 			v := b.keys.Bucket(uint16(keys[ahead] >> 48))

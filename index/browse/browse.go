@@ -24,7 +24,6 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -42,12 +41,9 @@ import (
 // Config configures a Model.
 type Config struct {
 	// Words returns the words under which an article is found; nil: there is
-	// no search. It is called from several goroutines.
-	Words func(title, body string) []string
-	// Workers is how many texts are cut into words at a time; 0: half of the
-	// processors, which leaves the others to ingest.
-	Workers int
-	Logger  *slog.Logger
+	// no search.
+	Words  func(title, body string) []string
+	Logger *slog.Logger
 	// Poll is the longest time that new events may go unnoticed; 0: 200 ms.
 	Poll time.Duration
 	// Tell is told of each silenced source, once a day; nil: nobody is.
@@ -96,7 +92,6 @@ type Model struct {
 // Open opens the file as it is; Run brings it up to date.
 func Open(ctx context.Context, cat Catalogue, cfg Config) (*Model, error) {
 	cfg.Logger, cfg.Poll = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Poll, 200*time.Millisecond)
-	cfg.Workers = cmp.Or(cfg.Workers, (runtime.GOMAXPROCS(0)+1)/2)
 	f, err := openFile(ctx, cat, cfg.Logger)
 	if err != nil {
 		return nil, err
@@ -104,7 +99,7 @@ func Open(ctx context.Context, cat Catalogue, cfg Config) (*Model, error) {
 	return &Model{
 		cat: cat, cfg: cfg, file: f, few: fewStories, silenced: newSilenced(),
 		stale:   map[uint32]bool{},
-		indexer: indexer{cat, f, cfg.Words, cfg.Workers},
+		indexer: indexer{cat, f, cfg.Words},
 	}, nil
 }
 

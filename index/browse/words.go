@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
-	"golang.org/x/sync/errgroup"
 
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
@@ -38,8 +37,7 @@ const (
 type indexer struct {
 	cat Catalogue
 	*file
-	words   func(title, body string) []string
-	workers int
+	words func(title, body string) []string
 }
 
 // wordsOf is one event and its version.
@@ -53,16 +51,20 @@ type wordsOf struct {
 }
 
 // step takes one batch of events into the search and reports whether there may be more.
-// Several goroutines cut the texts into words before the transaction begins. Package
-// must ends it.
+// It cuts the texts into words before the transaction begins. Package must ends it.
 func (x *indexer) step(ctx context.Context) (more bool) {
 	x.renew(ctx)
 	versions := x.read(ctx, x.mark(ctx, wordsMark))
 	if len(versions) == 0 {
 		return false
 	}
-	must.Do(x.cut(ctx, versions))
-	p := x.pace()
+	p := &pace{x.cat.Arriving, time.Now()}
+	for i := range versions {
+		if v := &versions[i]; v.cause == verdict.CauseIngest || v.cause == verdict.CauseRevision {
+			v.words = must.Get(v.cut(x.words))
+			must.Do(p.rest(ctx))
+		}
+	}
 	x.update(ctx, func(tx *transaction) {
 		insert := must.Get(tx.PrepareContext(tx.ctx, `INSERT INTO search (docid, words) VALUES (?,?)`))
 		for _, v := range versions {
@@ -109,39 +111,12 @@ func (x *indexer) read(ctx context.Context, mark uint64) (versions []wordsOf) {
 	return versions
 }
 
-// cut fills in the words of the versions that arrive.
-func (x *indexer) cut(ctx context.Context, versions []wordsOf) error {
-	g, ctx := errgroup.WithContext(ctx)
-	next := make(chan *wordsOf, len(versions))
-	for i := range versions {
-		if c := versions[i].cause; c == verdict.CauseIngest || c == verdict.CauseRevision {
-			next <- &versions[i]
-		}
-	}
-	close(next)
-	for range x.workers {
-		g.Go(func() (err error) {
-			p := x.pace()
-			for v := range next {
-				if v.words, err = v.cut(x.words); err != nil {
-					return fmt.Errorf("words of ordinal %d: %w", v.ordinal, err)
-				}
-				if err := p.rest(ctx); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return g.Wait()
-}
-
 // cut returns the words of a version, each once.
 func (v *wordsOf) cut(words func(title, body string) []string) (_ string, err error) {
 	var body string
 	if v.body != nil {
 		if body, err = verdict.UnpackText(v.body); err != nil {
-			return "", err
+			return "", fmt.Errorf("words of ordinal %d: %w", v.ordinal, err)
 		}
 	}
 	list := words(v.title, body)
@@ -170,8 +145,7 @@ func (x *indexer) merge(ctx context.Context, p *pace) {
 
 // pace slows background work down while many mutations arrive: ingest needs the
 // processor more, and the work catches up later. The worker calls rest between
-// small pieces of work, so that no article waits long for a processor. A pace is
-// for one goroutine.
+// small pieces of work, so that no article waits long for a processor.
 type pace struct {
 	arriving func() int64 // mutations a second, as of now
 	from     time.Time    // when the worker began, or last rested
@@ -182,9 +156,6 @@ const (
 	paceStretch = 2 * time.Millisecond
 	paceRest    = 3 // times as long as the work
 )
-
-// pace returns a pace for work that begins now.
-func (x *indexer) pace() *pace { return &pace{x.cat.Arriving, time.Now()} }
 
 // rest waits if the worker has worked long enough and many mutations arrive. Its
 // only error is that ctx is done.

@@ -71,7 +71,7 @@ func TestListsDoNotWait(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	fill(t, x, 1, 20)
 	cutting, cut := make(chan struct{}, 1), make(chan struct{})
-	b, err := Open(t.Context(), x, Config{Workers: 1, Words: func(string, string) []string {
+	b, err := Open(t.Context(), x, Config{Words: func(string, string) []string {
 		select {
 		case cutting <- struct{}{}:
 		default:

@@ -25,22 +25,20 @@ func (m *Matcher) Propose(a *verdict.Article, margin *bands.Found) []Proposal {
 	keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys()
 	m.bands.PrefetchKeys(keys)
 	m.bands.PrefetchKeys(passages)
-	var hamming, weak []bands.Hit
+	var hits []bands.Hit
 	if !a.Print.Empty() {
-		hamming = m.bands.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
-		weak = m.bands.Renew(cmp.Or(margin, new(bands.Found)), &a.Print, m.policy.MaxS, m.policy.Judged)
-		for _, h := range weak {
-			m.rows.Prefetch(h.Ordinal)
-		}
+		hits = m.bands.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
+		margin = cmp.Or(margin, new(bands.Found))
+		hits = append(hits, m.bands.Renew(margin, &a.Print, m.policy.MaxS, m.policy.Judged)...)
 	}
 	sketches := m.bands.Candidates(nil, keys, m.policy.Judged)
 	shared := m.bands.Candidates(nil, passages, m.policy.Passages)
-	n := len(hamming) + len(weak) + len(sketches) + len(shared)
+	n := len(hits) + len(sketches) + len(shared)
 	if n == 0 {
 		return nil
 	}
 	proposals, seen := make([]Proposal, 0, n), make(map[uint32]bool, n)
-	for _, h := range append(hamming, weak...) {
+	for _, h := range hits {
 		if seen[h.Ordinal] {
 			continue
 		}
