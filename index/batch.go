@@ -222,7 +222,7 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	if e.policy = b.x.levels[""].stamp; e.cause == CauseIngest || e.cause == CauseRevision {
 		e.policy = r.policy
 	}
-	if e.cause != CauseIngest || e.verdict != Unique || e.of.Valid || e.story.Valid {
+	if e.cause != CauseIngest || e.verdict != Unique || e.of.Valid || e.story.Valid { // else it follows nothing
 		story := last(b.path(e.cluster))
 		e.story = sql.NullInt64{Int64: int64(story), Valid: story != e.cluster}
 	}
