@@ -161,7 +161,7 @@ func TestClusters(t *testing.T) {
 	}
 	single := want[index.Item](r, 200, "GET", "/items/1-0", nil)
 	more := want[index.Outcome](r, 200, "POST", "/items", ingest.Item{ID: "more", Title: "又有消息", Body: article(0) + strings.Repeat("随后又有新的情况传来，", 3) +
-		"村民已经回家。水务局今晨公布，新建的两座泵站投入使用，一千二百户居民恢复供水。" + article(90)})
+		"村民已经回家。水务局今晨公布，台风中停用的两座泵站投入使用，一千二百户居民恢复供水。" + article(90)})
 	story := want[struct {
 		Story    uint32
 		Tellings []cluster

@@ -361,8 +361,7 @@ func (x *Alignment) apart() int {
 	return int(max(a-b, b-a))
 }
 
-// code is the version of the code that judges and quotes. It changes with every change that may change a verdict or a
-// sentence.
+// code is the version of the code that judges. It changes with every change that may change a verdict.
 const code = "11"
 
 // Version names the code and the tables that judge, for the policy.

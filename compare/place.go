@@ -2,7 +2,6 @@ package compare
 
 import (
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"jianguo/compare/quantity"
@@ -18,18 +17,19 @@ func (d *Doc) Pieces(s Span) (out []Span) {
 	return out
 }
 
-// Disagree is the first quantity of two stretches, of each text, if they say different things of one matter.
-func (x *Alignment) Disagree(later, earlier Span) (a, b Span, ok bool) {
+// Disagree is the first quantity of two stretches, of each text, if they say different things of one matter, and
+// whether it is the day on which each text was published.
+func (x *Alignment) Disagree(later, earlier Span) (a, b Span, date, ok bool) {
 	l, e := &x.Later, &x.Earlier
 	i, iEnd := l.overlapping(later)
 	k, kEnd := e.overlapping(earlier)
 	for ; i < iEnd && k < kEnd; i, k = i+1, k+1 {
 		v, o := &l.values[i], &e.values[k]
 		if v.Comparable(o) && !v.MayBe(o) && !v.Weak && !o.Weak {
-			return Span{v.Start, v.End}, Span{o.Start, o.End}, true
+			return Span{v.Start, v.End}, Span{o.Start, o.End}, x.ownDays(&Conflict{Values: [2]int{i, k}}), true
 		}
 	}
-	return a, b, false
+	return a, b, false, false
 }
 
 // Name is a stretch in whole words, without the quantities at its ends. known: a name of the dictionary is in it, or
@@ -52,78 +52,43 @@ func (d *Doc) Name(s Span) (name Span, known bool) {
 	return s, len(d.names(s)) > 0 || d.unlisted(s)
 }
 
-// Touching reports whether two quantities follow one another in a stretch: a headline runs into a sentence there.
-func (d *Doc) Touching(s Span) bool {
-	i, end := d.overlapping(s)
-	for i++; i < end; i++ {
-		if d.values[i].Start == d.values[i-1].End {
-			return true
-		}
-	}
-	return false
-}
-
-// Phrase is a quantity with the words before it, n characters or a word more, from its clause and behind the last
-// quantity.
-func (d *Doc) Phrase(s Span, n int) Span {
-	least := d.Clause(s.Start).Start
+// Phrase is a quantity with all words before it, from its clause and behind the last quantity.
+func (d *Doc) Phrase(s Span) Span {
+	start := d.Clause(s.Start).Start
 	if i, _ := d.overlapping(s); i > 0 {
-		least = max(least, d.values[i-1].End)
+		start = max(start, d.values[i-1].End)
 	}
-	for i := s.Start; i > least && n > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(d.Form[:i])
-		if i -= size; i == least || d.WordAt(i) {
-			s.Start = i
-		}
-	}
-	return s
+	return Span{start, s.End}
 }
 
-// Fresh are the words of the later text that the earlier one has nowhere, and its facts: names and quantities, without
-// the days of publication.
-func (j *Judgement) Fresh() (words, facts []Span) {
+// Words are the words of the later text that the earlier one has, those that it has nowhere, the names among these, and
+// the quantities that it has nowhere, without the days of publication.
+func (j *Judgement) Words() (shared, fresh, names, figures []Span) {
 	d, other := j.Later.Doc, j.Earlier.Doc
 	known, sought := map[string]bool{}, 0
 	for w, name := range d.words(d.all()) {
 		word := d.Form[w.Start:w.End]
-		if utf8.RuneCountInString(word) < 2 || isNumber(word) || known[word] {
+		if utf8.RuneCountInString(word) < 2 || isNumber(word) {
 			continue
 		}
-		if sought += len(other.Form); sought > 4*j.limits.Sought { // of one pair of an article's
-			break
+		if _, ok := known[word]; !ok {
+			if sought += len(other.Form); sought > 4*j.limits.Sought { // of one pair of an article's
+				break
+			}
+			known[word] = other.Has(word)
 		}
-		if known[word] = other.Has(word); known[word] {
-			continue
-		}
-		if words = append(words, w); name {
-			facts = append(facts, w)
+		if known[word] {
+			shared = append(shared, w)
+		} else if fresh = append(fresh, w); name {
+			names = append(names, w)
 		}
 	}
 	for _, i := range j.New.Values {
 		v := &d.values[i]
 		if v.Kind != quantity.Date && v.Unit != "" || v.Kind == quantity.Date && !on(v, d.Text.Published) &&
 			!on(v, other.Text.Published) {
-			facts = append(facts, Span{v.Start, v.End})
+			figures = append(figures, Span{v.Start, v.End})
 		}
 	}
-	return words, facts
-}
-
-// Past are the dates of years before that of publication, or the last one that a text names.
-func (d *Doc) Past() (out []Span) {
-	last := 0
-	if d.Text.Published > 0 {
-		last = time.Unix(int64(d.Text.Published)*24*60*60, 0).UTC().Year()
-	}
-	for i := range d.values {
-		if v := &d.values[i]; v.Kind == quantity.Date {
-			last = max(last, int(v.High)/10000)
-		}
-	}
-	for i := range d.values {
-		if v := &d.values[i]; v.Kind == quantity.Date && v.High >= 10000 && int(v.High)/10000 < last {
-			out = append(out, Span{v.Start, v.End})
-		}
-	}
-	return out
+	return shared, fresh, names, figures
 }

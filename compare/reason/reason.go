@@ -76,7 +76,8 @@ func round(v float32) float32 { return float32(math.Round(float64(v)*100) / 100)
 type pair struct {
 	j              *compare.Judgement
 	later, earlier *Original
-	sought         int // bytes of originals that were searched
+	told           []string // pieces of the earlier text; nil: not yet made
+	sought         int      // bytes of originals that were searched
 }
 
 // seekWork bounds the bytes of originals that are searched for what may be quoted: what is behind is not quoted.
@@ -138,7 +139,6 @@ func whole(text string) string {
 const (
 	sideMost   = 24 // of one text
 	clauseMost = 22 // of a clause that is quoted whole
-	figureMost = 8  // before a quantity of a longer clause
 	placesMost = 2
 	// recursLeast is how often words are said that are a subject, though no name: others may be synonyms.
 	recursLeast = 3
@@ -147,7 +147,7 @@ const (
 // place is where two clauses of one frame differ: two pieces of the normal forms, in whole words.
 type place struct {
 	later, earlier compare.Span
-	recurs         int // how often both texts say their name; 0: it is a quantity
+	rank           int // which is said first: a name by how often both texts have it, from 2 on, a day 1, a quantity 0
 }
 
 // places are those where the texts have other quantities, or names that the other text has nowhere.
@@ -167,40 +167,56 @@ func (p *pair) places() (out []place) {
 			}
 			x, knownX := l.Name(as[i])
 			y, knownY := e.Name(bs[i])
+			x.End, y.End = p.evenly(as[i].End, x.End, bs[i].End, y.End)
 			nameX, nameY := l.Form[x.Start:x.End], e.Form[y.Start:y.End]
 			recurs := min(strings.Count(l.Form, nameX), strings.Count(e.Form, nameY))
 			if nameX != "" && nameY != "" && !e.Has(nameX) && !l.Has(nameY) && recurs > 1 &&
 				(knownX && knownY || recurs >= recursLeast) {
 				out = append(out, place{x, y, recurs})
 			}
-			if x, y, ok := p.j.Disagree(as[i], bs[i]); ok {
-				out = append(out, place{later: x, earlier: y})
+			x, y, date, ok := p.j.Disagree(as[i], bs[i])
+			if ok && (date || l.Phrase(x).Start < x.Start && e.Phrase(y).Start < y.Start) {
+				out = append(out, place{x, y, map[bool]int{true: 1}[date]})
 			}
 		}
 	})
 	return out
 }
 
-// conflicts are what both texts have at the same places: the name that recurs most, then quantities in their order.
+// evenly is where two names end that go on over what both texts have from x and y on: as far as one does, so does the
+// other.
+func (p *pair) evenly(x, xEnd, y, yEnd int) (later, earlier int) {
+	l, e := p.j.Later.Form, p.j.Earlier.Form
+	n := min(max(xEnd-x, yEnd-y), len(l)-x, len(e)-y)
+	if xEnd >= x && yEnd >= y && l[x:x+n] == e[y:y+n] {
+		return x + n, y + n
+	}
+	return xEnd, yEnd
+}
+
+// conflicts are what both texts have at the same places: the name that recurs most and the day, or else quantities.
 func (p *pair) conflicts() (out [][2]string) {
-	all, said, named := p.places(), "", false
-	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(b.recurs, a.recurs) })
+	all, said, named, dated := p.places(), "", false, false
+	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(b.rank, a.rank) })
 	for _, c := range all {
 		if p.spent() {
 			break
 		}
-		if c.recurs > 0 && named || strings.Contains(said, p.j.Later.Form[c.later.Start:c.later.End]) {
+		if c.rank > 1 && named || c.rank == 1 && dated ||
+			strings.Contains(said, p.j.Later.Form[c.later.Start:c.later.End]) {
 			continue
 		}
 		a, b := p.sides(c)
 		if len(out) > 0 && strings.Contains(a, out[0][0]) && strings.Contains(b, out[0][1]) {
 			out, said = nil, "" // the name again, with a quantity
+		} else if (named || dated) && c.rank == 0 {
+			continue // a quantity of what is not said
 		}
 		if a == "" || said != "" && utf8.RuneCountInString(said+a) > sideMost || len(out) == placesMost {
 			continue
 		}
-		out = append(out, [2]string{a, b})
-		said, named = said+a, named || c.recurs > 0
+		out, said = append(out, [2]string{a, b}), said+a
+		named, dated = named || c.rank > 1, dated || c.rank == 1
 	}
 	s := p.j.Agreement.Subject
 	if a, b := p.later.literal(s[0], ""), p.earlier.literal(s[1], ""); len(out) == 0 && a != "" && b != "" {
@@ -214,17 +230,15 @@ func (p *pair) conflicts() (out [][2]string) {
 func (p *pair) sides(c place) (later, earlier string) {
 	l, e := p.j.Later.Doc, p.j.Earlier.Doc
 	x, y := l.Clause(c.later.Start), e.Clause(c.earlier.Start)
-	if !l.Touching(x) && !e.Touching(y) {
-		for _, marks := range []string{ends + pauses + "、\n\t", ""} {
-			if later, earlier = p.said(x, y, marks); later != "" && alike(later, earlier) {
-				return later, earlier
-			}
+	for _, marks := range []string{ends + pauses + "、\n\t", ""} {
+		if later, earlier = p.said(x, y, marks); later != "" && alike(later, earlier) {
+			return later, earlier
 		}
 	}
-	if x, y = c.later, c.earlier; c.recurs == 0 {
-		x, y = l.Phrase(x, figureMost), e.Phrase(y, figureMost)
+	if x, y = c.later, c.earlier; c.rank < 2 {
+		x, y = l.Phrase(x), e.Phrase(y)
 	}
-	if later, earlier = p.said(x, y, ""); c.recurs == 0 && !alike(later, earlier) {
+	if later, earlier = p.said(x, y, ""); c.rank < 2 && !alike(later, earlier) {
 		return "", ""
 	}
 	return later, earlier

@@ -32,6 +32,11 @@ func trade(company, price string) string {
 		"港元，换手率平稳，分析人士认为短期之内走势仍以震荡为主，投资者应当注意控制仓位和风险。"
 }
 
+func fund(name, day string) string {
+	return "截至" + day + "收盘" + name + "最新单位净值较前一个交易日小幅上涨，历史数据显示近一个月以来" + name +
+		"累计收益率在同类产品当中位居前列，根据最近一期季报披露的资产配置" + name + "股票占净值的比例有所上升，债券比例略有下降。"
+}
+
 func market(fruit, price, tons string) string {
 	return "青禾批发市场今日" + fruit + "到货量平稳，" + fruit + "每斤" + price + "元，较昨日持平。市场工作人员介绍，" + fruit +
 		"主要来自本省沿河各县，全天成交" + tons + "吨，仓库里的存货可以供应到下个月中旬，各商户备货积极。"
@@ -56,7 +61,7 @@ func TestSentence(t *testing.T) {
 	policy := index.DefaultPolicy()
 	policy.Rules = index.RulesJianguo
 	for _, c := range []struct{ why, later, earlier, zh string }{
-		{"only the form differs", report, report + "。", "同文：仅格式不同"},
+		{"only the form differs", report, report + "。", "同文：正文与先到稿或其副本相同"},
 		{"new figures are quoted with their clauses", report + lead, report,
 			"含先到稿；新增：工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
 		{"what leads is news, a year of the past is not",
@@ -80,11 +85,11 @@ func TestSentence(t *testing.T) {
 		{"the name again, with a quantity", trade("海星股份", "5.99"), trade("天源环保", "6.12"),
 			"系列稿：海星股份报收于5.99港元｜先到稿 天源环保报收于6.12港元"},
 		{"a word that recurs is a subject", market("苹果", "3.2", "120"), market("雪梨", "2.8", "95"),
-			"系列稿：青禾批发市场今日苹果到货量平稳、苹果每斤3.2元｜先到稿 青禾批发市场今日雪梨到货量平稳、雪梨每斤2.8元"},
+			"系列稿：青禾批发市场今日苹果到货量平稳｜先到稿 青禾批发市场今日雪梨到货量平稳"},
 		{"two places are enough", store("12", "5", "3"), store("14", "7", "4"),
 			"系列稿：大米12吨、面粉5吨｜先到稿 大米14吨、面粉7吨"},
-		{"a figure with its sign", store("-12", "5", "3"), store("-14", "7", "4"),
-			"系列稿：大米-12吨、面粉5吨｜先到稿 大米-14吨、面粉7吨"},
+		{"no figure without its noun", store("-12", "5", "3"), store("-14", "7", "4"),
+			"系列稿：面粉5吨、食油3吨｜先到稿 面粉7吨、食油4吨"},
 		{"no figure without its sign", loss("615", "5397"), loss("721", "6802"),
 			"系列稿：上年同期为5397万元｜先到稿 上年同期为6802万元"},
 		{"what two headlines of one form have", "新版 left 函数说明\n" + report + "另见附录所列 left 各项。",
@@ -96,8 +101,20 @@ func TestSentence(t *testing.T) {
 		{"no sentence in other words", report + "护坡草已经返青了，沿线各个乡镇的排涝泵站也同时投入运行，工程去年秋天开工建设。" +
 			"汛期值守人员已经到岗到位，行人可以从步道走到湿地公园里去，堤防工程全部完工并投入运行。" + lead, report,
 			"含先到稿；新增：工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
+		{"no figures that the earlier text has at one place, in other words", "据官方披露，省级财政承担的份额达到七成，总投资则升至3.2亿元。" +
+			report + "欢迎扫码下载客户端，更多惊喜等您参与互动，领取精美礼品，关注我们的公众号还有机会赢得大奖。", report + lead,
+			"部分见于先到稿"},
+		{"nothing that has no word of the earlier text", report + "欢迎扫码下载客户端，更多惊喜等您参与互动，领取精美礼品，关注我们的公众号还有机会赢得大奖。" +
+			"客服热线全天开通，投诉建议请发邮件，转载须经授权，否则将依法追究责任，感谢您长期以来的信任和厚爱。", report, "含先到稿"},
+		{"a long sentence has its beginning", report + "另据水务局统计，堤防全线共埋设监测探头480个，其中水位探头最多，此外还在河口湿地公园的木栈道两侧安装了" +
+			"自动报警的警示灯和广播喇叭，供夜间巡查的志愿者和附近的渔民随时查看上游来水的快慢以及闸门的开合。", report,
+			"含先到稿；新增：另据水务局统计，堤防全线共埋设监测探头480个，其中水位探头最多，此外还在河口湿地公园的木栈道两侧安装了自动报警的警示灯和广播喇叭"},
+		{"a name ends where the other one does", fund("海岬臻选混合", "8月6日"), fund("云崖价值精选混合", "8月4日"),
+			"系列稿：海岬臻选、截至8月6日｜先到稿 云崖价值精选、截至8月4日"},
+		{"no value beside the day, of which it may not be", close("7月26日", "2.97", "持平"), close("7月24日", "2.98", "持平"),
+			"系列稿：青禾控股7月26日收盘持平｜先到稿 青禾控股7月24日收盘持平"},
 		{"a later day", report + "8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移。", report,
-			"后续稿；新增：8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移"},
+			"含先到稿；新增：8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移"},
 	} {
 		later, earlier := &ingest.Item{ID: "b", Body: c.later}, &ingest.Item{ID: "a", Body: c.earlier}
 		for it, day := range map[*ingest.Item]int{later: 6, earlier: 4} {
@@ -123,11 +140,39 @@ func TestSentence(t *testing.T) {
 	}
 }
 
+// TestRelation: the word is what was measured on both texts, whatever the reason.
+func TestRelation(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		reason         string
+		later, earlier float32
+		characters     int
+		want           string
+	}{
+		{"same-text", 1, .95, 0, "同文：正文全见于先到稿"},
+		{"same-text", .7, .7, 30, "大半见于先到稿，或为改写"}, // no 同文 of what has passages of its own
+		{"contained", 1, .8, 0, "正文全见于先到稿"},       // the rest may be captions
+		{"contained", .95, .5, 0, "摘段：几乎全文见于先到稿"},
+		{"contained", .7, .5, 0, "大半见于先到稿，或为改写"},
+		{"overlap", .95, .8, 90, "几乎全文见于先到稿"},
+		{"overlap", .7, .5, 90, "部分见于先到稿"}, // no length: what is reworded counts, too
+		{"extends", .6, .98, 90, "含先到稿"},
+		{"update", .7, .5, 90, "部分见于先到稿"}, // it may be of another matter
+		{"other-facts", .8, .8, 0, "大半见于先到稿"},
+	} {
+		f := &reason.Facts{Reason: c.reason, Coverage: &reason.Coverage{Later: c.later, Earlier: c.earlier},
+			New: &reason.New{Characters: c.characters}}
+		if got := reason.Sentence(f, reason.Chinese); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
 // TestWords: every reason has its words in both languages.
 func TestWords(t *testing.T) {
 	for _, r := range []string{"exact", "same-text", "contained", "reworded", "extends", "overlap", "update",
 		"other-facts", "other-day", "little-text", "denial", "moved", "headlines", "too-long", reason.Distance} {
-		f := &reason.Facts{Reason: r}
+		f := &reason.Facts{Reason: r, Coverage: &reason.Coverage{Later: .8, Earlier: .8}, New: &reason.New{}}
 		for _, language := range []string{reason.Chinese, reason.English} {
 			if word := f.Relation(language); word == "" || !strings.HasPrefix(reason.Sentence(f, language), word) {
 				t.Errorf("%s in %s: %q, %q", r, language, word, reason.Sentence(f, language))

@@ -1,7 +1,6 @@
 package reason
 
 import (
-	"fmt"
 	"strings"
 
 	"jianguo/compare"
@@ -27,12 +26,9 @@ func (p Phrase) In(language string) string {
 	return p[0]
 }
 
-// relations are the words for how two texts go together, by reason.
+// relations are the words for how two texts go together, by reason, where they were not aligned.
 var relations = map[string]Phrase{
-	compare.Exact: {"同文", "same text"}, compare.SameText: {"同文", "same text"},
-	compare.Contained: {"摘段", "excerpt"}, compare.Reworded: {"改写", "reworded"},
-	compare.Extends: {"含先到稿", "has the earlier text"}, compare.Overlap: {"部分同先到稿", "partly the earlier text"},
-	compare.Update: {"后续稿", "follow-up"}, compare.OtherFacts: {"系列稿", "series"},
+	compare.Exact: {"同文", "same text"}, compare.OtherFacts: {"系列稿", "series"},
 	compare.OtherDay: {"系列稿", "series"}, compare.Denial: {"存疑", "in doubt"}, compare.Moved: {"存疑", "in doubt"},
 	compare.Headlines: {"存疑", "in doubt"}, compare.TooLong: {"存疑", "in doubt"}, Distance: {"近似", "near"},
 	compare.LittleText: {"与先到稿相同之处很少", "little in common with the earlier text"},
@@ -40,7 +36,7 @@ var relations = map[string]Phrase{
 
 // because is what is said where nothing is quoted, by reason.
 var because = map[string]Phrase{
-	compare.Exact:     {"仅格式不同", "only the form differs"},
+	compare.Exact:     {"正文与先到稿或其副本相同", "the body is that of the earlier text or of a copy"},
 	compare.Denial:    {"标题与先到稿说法相反", "the headline denies the earlier one"},
 	compare.Moved:     {"句中词语换了位置", "words of a sentence have changed places"},
 	compare.Headlines: {"正文相同，标题各说各的", "one body under two headlines"},
@@ -58,94 +54,67 @@ var (
 const (
 	wholeShare  = .97
 	nearlyShare = .9
-	mostlyShare = .6
+	mostShare   = .75
 )
 
-// worthSaying is the least number of characters that only the earlier text has and that are worth a word.
-const worthSaying = 60
-
-// Relation is the word for how the texts go together; empty: nothing is known.
+// Relation is the word for how the texts go together: what was measured on both, where they were aligned. Empty:
+// nothing is known.
 func (f *Facts) Relation(language string) string {
 	if f == nil {
 		return ""
 	}
-	return relations[f.Reason].In(language)
+	_, known := because[f.Reason]
+	if f.Coverage == nil || len(f.Conflict) > 0 || known {
+		return relations[f.Reason].In(language)
+	}
+	said, extends := Phrase{"部分见于先到稿", "part of it is in the earlier text"}, f.Reason == compare.Extends ||
+		f.Reason == compare.Update
+	switch c := f.Coverage; {
+	case extends && c.Earlier >= wholeShare:
+		said = Phrase{"含先到稿", "has the earlier text"}
+	case extends && c.Earlier >= mostShare && c.Later < c.Earlier:
+		said = Phrase{"含先到稿大半", "has most of the earlier text"}
+	case c.Later >= wholeShare && f.New.Characters == 0:
+		said = Phrase{"正文全见于先到稿", "all of it is in the earlier text"}
+	case c.Later >= nearlyShare:
+		said = Phrase{"几乎全文见于先到稿", "nearly all of it is in the earlier text"}
+	case f.Reason == compare.SameText || f.Reason == compare.Reworded || f.Reason == compare.Contained:
+		said = Phrase{"大半见于先到稿，或为改写", "most of it is in the earlier text, or reworded"}
+	case c.Later >= mostShare:
+		said = Phrase{"大半见于先到稿", "most of it is in the earlier text"}
+	}
+	return said.In(language)
 }
 
 // Sentence puts Facts into words.
 func Sentence(f *Facts, language string) string {
 	said, colon := f.Relation(language), colon.In(language)
-	if because, ok := because[f.Reason]; ok && len(f.Conflict) == 0 {
-		return said + colon + because.In(language)
-	}
-	if f.Coverage == nil {
-		return said
-	}
-	switch f.Reason {
-	case compare.Extends:
-		if f.Coverage.Earlier < wholeShare {
-			said += Phrase{"大半", ", most of it"}.In(language)
-		}
-	case compare.SameText, compare.Reworded, compare.Contained:
-		return said + colon + f.copied(language)
-	case compare.OtherFacts, compare.OtherDay:
+	if len(f.Conflict) > 0 {
 		return said + f.pairs(language)
 	}
-	switch between := between.In(language); {
+	if because, ok := because[f.Reason]; ok {
+		return said + colon + because.In(language)
+	}
+	switch c := f.Coverage; {
+	case c == nil:
+		return said
 	case len(f.New.Quotes) > 0:
-		return said + between + Phrase{"新增", "new"}.In(language) + colon +
+		return said + between.In(language) + Phrase{"新增", "new"}.In(language) + colon +
 			strings.Join(f.New.Quotes, list.In(language))
-	case f.New.Characters > 0:
-		return said + between + fmt.Sprintf(Phrase{"新增约%d字", "about %d new characters"}.In(language),
-			rounded(f.New.Characters))
+	case min(c.Later, c.Earlier) >= nearlyShare:
+		return relations[compare.Exact].In(language) + colon + said
+	case c.Later >= nearlyShare && c.Earlier < mostShare:
+		return Phrase{"摘段", "excerpt"}.In(language) + colon + said
 	}
 	return said
 }
 
-// copied says how much of a copy stands in the earlier text.
-func (f *Facts) copied(language string) string {
-	var said []string
-	say := func(p Phrase, args ...any) { said = append(said, fmt.Sprintf(p.In(language), args...)) }
-	switch c := f.Coverage.Later; {
-	case c >= wholeShare && f.New.Characters == 0:
-		say(Phrase{"正文全见于先到稿", "all of it is in the earlier text"})
-	case c >= nearlyShare:
-		say(Phrase{"几乎全文见于先到稿", "nearly all of it is in the earlier text"})
-	case c >= mostlyShare:
-		say(Phrase{"大半见于先到稿", "most of it is in the earlier text"})
-	default:
-		say(Phrase{"约一半见于先到稿", "about half of it is in the earlier text"})
-	}
-	switch {
-	case f.New.Facts == 0 && f.New.Characters == 0:
-		say(Phrase{"无新内容", "nothing new"})
-	case f.New.Facts == 0:
-		say(Phrase{"无新数字", "no new figure"})
-	}
-	if f.Reason == compare.Contained && f.Lacks >= worthSaying {
-		say(Phrase{"先到稿另有约%d字", "the earlier text has about %d more"}, rounded(f.Lacks))
-	}
-	return strings.Join(said, between.In(language))
-}
-
 // pairs are the values and names in conflict: those of the item, then those of the earlier text.
 func (f *Facts) pairs(language string) string {
-	if len(f.Conflict) == 0 {
-		return ""
-	}
 	var sides [2][]string
 	for _, c := range f.Conflict {
 		sides[0], sides[1] = append(sides[0], c[0]), append(sides[1], c[1])
 	}
 	return colon.In(language) + strings.Join(sides[0], list.In(language)) +
 		Phrase{"｜先到稿 ", " | earlier: "}.In(language) + strings.Join(sides[1], list.In(language))
-}
-
-// rounded is a number of characters to its first digit, or the first two from a hundred on.
-func rounded(n int) int {
-	unit := 10
-	for n/unit >= 100 {
-		unit *= 10
-	}
-	return max(unit, (n+unit/2)/unit*unit)
 }
