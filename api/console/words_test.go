@@ -160,11 +160,11 @@ func BenchmarkCompareArticles(b *testing.B) {
 	}
 }
 
-// TestOneWordForOneKind: tables name an item as its sentence does, however the earlier text was found.
+// TestOneWordForOneKind: tables name a copy as its sentence does, however the earlier text was found.
 func TestOneWordForOneKind(t *testing.T) {
 	for _, language := range []string{index.Chinese, index.English} {
 		l := locale{Language: language}
-		facts := &index.Facts{Reason: "reworded", Coverage: &reason.Coverage{Later: .8}, New: &reason.New{}}
+		facts := &index.Facts{Reason: "reworded", Coverage: &reason.Coverage{Later: .95, Earlier: .95}, New: &reason.New{}}
 		for _, rule := range []index.Rule{index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage} {
 			if word := l.Rule(rule, facts); word == "" || !strings.HasPrefix(reason.Sentence(facts, language), word) {
 				t.Errorf("%s: %q for a sentence %q", rule, word, reason.Sentence(facts, language))

@@ -57,16 +57,30 @@ const (
 	mostShare   = .75
 )
 
-// Relation is the word for how the texts go together: what was measured on both, where they were aligned. Empty:
-// nothing is known.
+// Relation is a word for how the texts go together: what was measured on both, where they were aligned. Empty: nothing
+// is known.
 func (f *Facts) Relation(language string) string {
 	if f == nil {
 		return ""
 	}
+	said, c := relations[f.Reason], f.Coverage
 	_, known := because[f.Reason]
-	if f.Coverage == nil || len(f.Conflict) > 0 || known {
-		return relations[f.Reason].In(language)
+	switch {
+	case c == nil || len(f.Conflict) > 0 || known:
+	case min(c.Later, c.Earlier) >= nearlyShare:
+		said = relations[compare.Exact]
+	case c.Later >= nearlyShare && c.Earlier < mostShare:
+		said = Phrase{"摘段", "excerpt"}
+	case max(c.Later, c.Earlier) >= mostShare:
+		said = Phrase{"大半相同", "mostly the same"}
+	default:
+		said = Phrase{"部分相同", "partly the same"}
 	}
+	return said.In(language)
+}
+
+// covered says how much of each text is in the other one. They were aligned.
+func (f *Facts) covered(language string) string {
 	said, extends := Phrase{"部分见于先到稿", "part of it is in the earlier text"}, f.Reason == compare.Extends ||
 		f.Reason == compare.Update
 	switch c := f.Coverage; {
@@ -88,23 +102,23 @@ func (f *Facts) Relation(language string) string {
 
 // Sentence puts Facts into words.
 func Sentence(f *Facts, language string) string {
-	said, colon := f.Relation(language), colon.In(language)
+	word, colon := f.Relation(language), colon.In(language)
 	if len(f.Conflict) > 0 {
-		return said + f.pairs(language)
+		return word + f.pairs(language)
 	}
 	if because, ok := because[f.Reason]; ok {
-		return said + colon + because.In(language)
+		return word + colon + because.In(language)
 	}
-	switch c := f.Coverage; {
-	case c == nil:
-		return said
+	if f.Coverage == nil {
+		return word
+	}
+	said, c := f.covered(language), f.Coverage
+	switch {
 	case len(f.New.Quotes) > 0:
 		return said + between.In(language) + Phrase{"新增", "new"}.In(language) + colon +
 			strings.Join(f.New.Quotes, list.In(language))
-	case min(c.Later, c.Earlier) >= nearlyShare:
-		return relations[compare.Exact].In(language) + colon + said
-	case c.Later >= nearlyShare && c.Earlier < mostShare:
-		return Phrase{"摘段", "excerpt"}.In(language) + colon + said
+	case min(c.Later, c.Earlier) >= nearlyShare, c.Later >= nearlyShare && c.Earlier < mostShare:
+		return word + colon + said
 	}
 	return said
 }
