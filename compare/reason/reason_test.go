@@ -158,7 +158,7 @@ func TestRelation(t *testing.T) {
 		{"overlap", .7, .5, 90, "部分见于先到稿", "部分相同"}, // no length: what is reworded counts, too
 		{"extends", .6, .98, 90, "含先到稿", "大半相同"},
 		{"update", .7, .5, 90, "部分见于先到稿", "部分相同"}, // it may be of another matter
-		{"other-facts", .8, .8, 0, "大半见于先到稿", "大半相同"},
+		{"other-facts", .8, .8, 0, "系列稿：大半见于先到稿", "系列稿"},
 	} {
 		f := &reason.Facts{Reason: c.reason, Coverage: &reason.Coverage{Later: c.later, Earlier: c.earlier},
 			New: &reason.New{Characters: c.characters}}

@@ -66,7 +66,7 @@ func (f *Facts) Relation(language string) string {
 	said, c := relations[f.Reason], f.Coverage
 	_, known := because[f.Reason]
 	switch {
-	case c == nil || len(f.Conflict) > 0 || known:
+	case c == nil || known || f.Reason == compare.OtherFacts:
 	case min(c.Later, c.Earlier) >= nearlyShare:
 		said = relations[compare.Exact]
 	case c.Later >= nearlyShare && c.Earlier < mostShare:
@@ -117,7 +117,8 @@ func Sentence(f *Facts, language string) string {
 	case len(f.New.Quotes) > 0:
 		return said + between.In(language) + Phrase{"新增", "new"}.In(language) + colon +
 			strings.Join(f.New.Quotes, list.In(language))
-	case min(c.Later, c.Earlier) >= nearlyShare, c.Later >= nearlyShare && c.Earlier < mostShare:
+	case f.Reason == compare.OtherFacts, min(c.Later, c.Earlier) >= nearlyShare,
+		c.Later >= nearlyShare && c.Earlier < mostShare:
 		return word + colon + said
 	}
 	return said
