@@ -264,7 +264,7 @@ func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 	at := seconds(a.now())
 	for range 60 {
 		q := d.article("new", a.p.Write())
-		got, expected := x.matcher.Propose(q, nil), want.matcher.Propose(q, nil)
+		got, expected := x.matcher.Propose(q), want.matcher.Propose(q)
 		if diff := cmp.Diff(expected, got); diff != "" {
 			a.t.Fatalf("proposals (-fresh +reindexed):\n%s", diff)
 		}

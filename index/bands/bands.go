@@ -86,13 +86,11 @@ type Config struct {
 
 // Bands are postings in memory.
 type Bands struct {
-	// mu serialises the writers, and guards changes and changed.
-	mu      sync.Mutex
-	bands   [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
-	keys    *buckets.Table
-	full    int                          // Config.Full
-	changes uint64                       // fingerprints that were added or removed
-	changed [1 << 10]simhash.Fingerprint // the last of them
+	// mu serialises the writers, and nothing else.
+	mu    sync.Mutex
+	bands [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
+	keys  *buckets.Table
+	full  int // Config.Full
 }
 
 // New returns empty postings.
@@ -119,13 +117,6 @@ func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
 	for i, t := range b.bands {
 		t.Append(rotate(uint64(fp), i), ordinal)
 	}
-	b.note(fp)
-}
-
-// note keeps a fingerprint for Renew, once look-ups see that it is there or gone. Guarded by mu.
-func (b *Bands) note(fp simhash.Fingerprint) {
-	b.changed[b.changes%uint64(len(b.changed))] = fp
-	b.changes++
 }
 
 // Remove removes the posting from every band and reports whether it was there.
@@ -136,7 +127,6 @@ func (b *Bands) Remove(fp simhash.Fingerprint, ordinal uint32) bool {
 	for i, t := range b.bands {
 		removed += t.Remove(rotate(uint64(fp), i), ordinal)
 	}
-	b.note(fp)
 	return removed > 0
 }
 

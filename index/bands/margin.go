@@ -19,30 +19,6 @@ func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, limit int) []H
 	return b.margin(dst, p, maxS, b.probes(), max(limit, 1))
 }
 
-// Found is what a margin look-up found, and when that was. The zero value is older than any.
-type Found struct {
-	Hits    []Hit
-	changes uint64
-	probes  int
-}
-
-// Renew makes was what Margin finds now. It only searches again if a posting that may be a hit was added or
-// removed since, or if too many were. It takes turns with the writer.
-func (b *Bands) Renew(was *Found, p *simhash.Print, maxS float32, limit int) []Hit {
-	b.mu.Lock()
-	now := Found{changes: b.changes, probes: b.probes()}
-	stands := was.probes == now.probes && now.changes-was.changes <= uint64(len(b.changed))
-	for i := was.changes; stands && i < now.changes; i++ {
-		stands = p.S(b.changed[i%uint64(len(b.changed))]) >= maxS
-	}
-	b.mu.Unlock()
-	if now.Hits = was.Hits; !stands {
-		now.Hits = b.Margin(nil, p, maxS, limit)
-	}
-	*was = now
-	return now.Hits
-}
-
 func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit int) []Hit {
 	if maxS <= 0 || p.Empty() {
 		return dst

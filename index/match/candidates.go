@@ -9,7 +9,6 @@ import (
 
 	"jianguo/compare"
 	"jianguo/compare/reason"
-	"jianguo/index/bands"
 	"jianguo/index/verdict"
 )
 
@@ -26,10 +25,9 @@ type comparison struct {
 	facts     *reason.Facts       // nil until it is known to be the best
 }
 
-// comparisons caches the comparisons of one article, and what was found by margins. The zero value is empty.
+// comparisons caches the comparisons of one article. The zero value is empty.
 type comparisons struct {
-	of     map[uint32]*comparison // by ordinal
-	margin bands.Found
+	of map[uint32]*comparison // by ordinal
 	// skipUnseen passes over exemplars whose rows cannot be read yet: those of a batch that is being committed.
 	skipUnseen bool
 }

@@ -130,7 +130,7 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 		return m.nearestCopy(&q), nil
 	}
 	c := comparing{Matcher: m, reader: r, query: &q, known: q.Preview.comparisons(m)}
-	best, err := c.best(ctx, m.Propose(q.Article, &c.known.margin))
+	best, err := c.best(ctx, m.Propose(q.Article))
 	m.metrics.judged.Observe(float64(c.judged))
 	m.metrics.looked.Observe(float64(c.looked))
 	m.metrics.tokens.Observe(float64(c.tokens))

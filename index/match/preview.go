@@ -13,8 +13,8 @@ import (
 
 // Comparing is the expensive part of judging, and how two texts compare does not depend on the articles just before.
 // So workers judge ahead of time, each article on its own, against the index as it then is. In the article's turn the
-// writer searches again (by margins only if what has changed since may matter) and compares only what is new. The
-// verdict is that of judging in turn: a cached comparison is of the same two texts, and comparing is pure.
+// writer searches again and judges, and compares only what is new. The verdict is that of judging in turn: a cached
+// comparison is of the same two texts, and comparing is pure. All else is looked up in turn.
 
 // Preview is what was found out about an article before its turn.
 type Preview struct {
@@ -35,7 +35,7 @@ func (m *Matcher) Preview(ctx context.Context, r *Reader, q Query) (*Preview, er
 		return nil, err
 	}
 	c := comparing{Matcher: m, reader: r, query: &q, known: &v.known}
-	_, err := c.best(ctx, m.Propose(q.Article, &v.known.margin))
+	_, err := c.best(ctx, m.Propose(q.Article))
 	v.known.skipUnseen = false
 	if err != nil {
 		return nil, err

@@ -19,17 +19,15 @@ type Proposal struct {
 
 // Propose searches for all that an article may be a copy of, unrelated texts included: exemplars within the Hamming
 // distance, those that differ in weak bits, for short texts those that share MinHash keys, and those that share a
-// passage or all figures. Of a family of thousands it finds the nearest. Each stands once, the smallest S first. margin
-// is what was found before by margins, and then what is found now; nil: nothing was.
-func (m *Matcher) Propose(a *verdict.Article, margin *bands.Found) []Proposal {
+// passage or all figures. Of a family of thousands it finds the nearest. Each stands once, the smallest S first.
+func (m *Matcher) Propose(a *verdict.Article) []Proposal {
 	keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys()
 	m.bands.PrefetchKeys(keys)
 	m.bands.PrefetchKeys(passages)
 	var hits []bands.Hit
 	if !a.Print.Empty() {
 		hits = m.bands.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
-		margin = cmp.Or(margin, new(bands.Found))
-		hits = append(hits, m.bands.Renew(margin, &a.Print, m.policy.MaxS, m.policy.Judged)...)
+		hits = m.bands.Margin(hits, &a.Print, m.policy.MaxS, m.policy.Judged)
 	}
 	sketches := m.bands.Candidates(nil, keys, m.policy.Judged)
 	shared := m.bands.Candidates(nil, passages, m.policy.Passages)

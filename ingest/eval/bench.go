@@ -219,7 +219,7 @@ func (b *Bench) check(ctx context.Context, later *index.Article, at time.Time, e
 	if err != nil || e.Of != "" {
 		return e, true, err
 	}
-	proposals := b.probe.Matcher.Propose(later, nil)
+	proposals := b.probe.Matcher.Propose(later)
 	return e, slices.ContainsFunc(proposals, func(p match.Proposal) bool { return p.Ordinal == ordinal }), nil
 }
 
