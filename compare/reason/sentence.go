@@ -26,7 +26,7 @@ func (p Phrase) In(language string) string {
 	return p[0]
 }
 
-// relations are the words for how two texts go together, by reason, where they were not aligned.
+// relations are the words for how two texts go together, by reason, where shares do not tell it.
 var relations = map[string]Phrase{
 	compare.Exact: {"同文", "same text"}, compare.OtherFacts: {"系列稿", "series"},
 	compare.OtherDay: {"系列稿", "series"}, compare.Denial: {"存疑", "in doubt"}, compare.Moved: {"存疑", "in doubt"},
