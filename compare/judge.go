@@ -47,9 +47,9 @@ type Limits struct {
 	// Look is the share of one text's shingles in the other below which texts are not aligned. Of 580 labelled copies
 	// none had less than .36.
 	Look float64 `json:"look"`
-	// Of two texts of one matter, one has a share Matter of the other's first Opening tokens, of two that are no
-	// suspects both. A round-up shares with both less than Both of what it shares with one. Run is the shortest run
-	// that counts.
+	// A suspect tells of the matter of the earlier text if one of the two has a share Matter of the other's first
+	// Opening tokens, an unrelated text if both have. A round-up of two shares with both less than Both of what it
+	// shares with one. Run is the shortest run that counts.
 	Matter  float64 `json:"matter"`
 	Opening int     `json:"opening_tokens"`
 	Both    float64 `json:"both"`
@@ -192,9 +192,9 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	if j.finds(j.news(l), "news?", "%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d); "+
 		"%.0f%% untold, which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little,
 		len(j.New.Values), x.facts(), 100*(1-a)) {
-		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < most, "and little else?",
+		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < Most, "and little else?",
 			"resemblance %.2f (%.2f), larger share %.0f%% (%.0f)",
-			x.Resemblance, l.Resembles, 100*max(a, b), 100*most) {
+			x.Resemblance, l.Resembles, 100*max(a, b), 100*Most) {
 			return j.as(Unrelated, LittleText)
 		}
 		return j.as(Suspect, j.suspicion())
@@ -230,7 +230,7 @@ func (j Judgement) as(kind Kind, reason string) Judgement {
 func (j *Judgement) news(l *Limits) bool {
 	n := &j.New
 	rest, excerpt := 1-float64(j.Later.Covered), float64(j.Earlier.Covered) < l.Earlier && l.Off != "excerpts"
-	if j.sentence() && rest > l.Rest || excerpt && rest >= l.Share || j.stale() && rest > 1-nearlyAll {
+	if j.sentence() && rest > l.Rest || excerpt && rest >= l.Share || j.stale() && rest > 1-NearlyAll {
 		return true
 	}
 	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little ||
@@ -255,8 +255,8 @@ func (x *Alignment) short() bool {
 
 // Shares of a text from which it counts as covered by the other one.
 const (
-	nearlyAll = .9
-	most      = .75
+	NearlyAll = .9
+	Most      = .75
 )
 
 // suspicion is the reason of a suspect.
@@ -264,7 +264,7 @@ func (j *Judgement) suspicion() string {
 	switch {
 	case j.movedOn():
 		return Update
-	case j.Earlier.Covered >= most && j.Later.Covered < j.Earlier.Covered:
+	case j.Earlier.Covered >= Most && j.Later.Covered < j.Earlier.Covered:
 		return Extends
 	}
 	return Overlap
@@ -273,11 +273,11 @@ func (j *Judgement) suspicion() string {
 // sameness is the reason of a duplicate. What each text has of its own apart, they are word for word the same, or not.
 func (j *Judgement) sameness() string {
 	switch a, b := j.Later.Covered, j.Earlier.Covered; {
-	case min(a, b) >= nearlyAll:
+	case min(a, b) >= NearlyAll:
 		return SameText
-	case a >= nearlyAll && b < most, j.Lacks.Characters >= 2*passage && j.Lacks.Characters > j.New.Characters && a > b:
+	case a >= NearlyAll && b < Most, j.Lacks.Characters >= 2*passage && j.Lacks.Characters > j.New.Characters && a > b:
 		return Contained
-	case min(a+j.New.Share, b+j.Lacks.Share) >= nearlyAll:
+	case min(a+j.New.Share, b+j.Lacks.Share) >= NearlyAll:
 		return SameText
 	}
 	return Reworded

@@ -50,12 +50,8 @@ var (
 	list    = Phrase{"、", ", "}
 )
 
-// Shares from which a text stands in another one as a whole, nearly, or mostly.
-const (
-	wholeShare  = .97
-	nearlyShare = .9
-	mostShare   = .75
-)
+// wholeShare is the share of a text from which it stands in another one as a whole.
+const wholeShare = .97
 
 // Relation is a word for how the texts go together: what was measured on both, where they were aligned. Empty: nothing
 // is known.
@@ -63,20 +59,24 @@ func (f *Facts) Relation(language string) string {
 	if f == nil {
 		return ""
 	}
-	said, c := relations[f.Reason], f.Coverage
+	word, _ := f.relation()
+	return word.In(language)
+}
+
+// relation is the word of Relation, and whether a sentence begins with it; else it begins with what is covered.
+func (f *Facts) relation() (word Phrase, begins bool) {
 	_, known := because[f.Reason]
-	switch {
+	switch c := f.Coverage; {
 	case c == nil || known || f.Reason == compare.OtherFacts:
-	case min(c.Later, c.Earlier) >= nearlyShare:
-		said = relations[compare.Exact]
-	case c.Later >= nearlyShare && c.Earlier < mostShare:
-		said = Phrase{"摘段", "excerpt"}
-	case max(c.Later, c.Earlier) >= mostShare:
-		said = Phrase{"大半相同", "mostly the same"}
-	default:
-		said = Phrase{"部分相同", "partly the same"}
+		return relations[f.Reason], true
+	case min(c.Later, c.Earlier) >= compare.NearlyAll:
+		return relations[compare.Exact], true
+	case c.Later >= compare.NearlyAll && c.Earlier < compare.Most:
+		return Phrase{"摘段", "excerpt"}, true
+	case max(c.Later, c.Earlier) >= compare.Most:
+		return Phrase{"大半相同", "mostly the same"}, false
 	}
-	return said.In(language)
+	return Phrase{"部分相同", "partly the same"}, false
 }
 
 // covered says how much of each text is in the other one. They were aligned.
@@ -86,15 +86,15 @@ func (f *Facts) covered(language string) string {
 	switch c := f.Coverage; {
 	case extends && c.Earlier >= wholeShare:
 		said = Phrase{"含先到稿", "has the earlier text"}
-	case extends && c.Earlier >= mostShare && c.Later < c.Earlier:
+	case extends && c.Earlier >= compare.Most && c.Later < c.Earlier:
 		said = Phrase{"含先到稿大半", "has most of the earlier text"}
 	case c.Later >= wholeShare && f.New.Characters == 0:
 		said = Phrase{"正文全见于先到稿", "all of it is in the earlier text"}
-	case c.Later >= nearlyShare:
+	case c.Later >= compare.NearlyAll:
 		said = Phrase{"几乎全文见于先到稿", "nearly all of it is in the earlier text"}
 	case f.Reason == compare.SameText || f.Reason == compare.Reworded || f.Reason == compare.Contained:
 		said = Phrase{"大半见于先到稿，或为改写", "most of it is in the earlier text, or reworded"}
-	case c.Later >= mostShare:
+	case c.Later >= compare.Most:
 		said = Phrase{"大半见于先到稿", "most of it is in the earlier text"}
 	}
 	return said.In(language)
@@ -102,7 +102,8 @@ func (f *Facts) covered(language string) string {
 
 // Sentence puts Facts into words.
 func Sentence(f *Facts, language string) string {
-	word, colon := f.Relation(language), colon.In(language)
+	relation, begins := f.relation()
+	word, colon := relation.In(language), colon.In(language)
 	if len(f.Conflict) > 0 {
 		return word + f.pairs(language)
 	}
@@ -112,16 +113,15 @@ func Sentence(f *Facts, language string) string {
 	if f.Coverage == nil {
 		return word
 	}
-	said, c := f.covered(language), f.Coverage
-	switch {
+	switch said := f.covered(language); {
 	case len(f.New.Quotes) > 0:
 		return said + between.In(language) + Phrase{"新增", "new"}.In(language) + colon +
 			strings.Join(f.New.Quotes, list.In(language))
-	case f.Reason == compare.OtherFacts, min(c.Later, c.Earlier) >= nearlyShare,
-		c.Later >= nearlyShare && c.Earlier < mostShare:
+	case begins:
 		return word + colon + said
+	default:
+		return said
 	}
-	return said
 }
 
 // pairs are the values and names in conflict: those of the item, then those of the earlier text.
