@@ -302,5 +302,5 @@ func TestEditsQuality(t *testing.T) {
 			originals = append(originals, it)
 		}
 	}
-	rejectEdited(t, originals, .12)
+	rejectEdited(t, originals, .03)
 }
