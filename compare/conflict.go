@@ -102,7 +102,7 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 
 // namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or
 // else the words that neither text has anywhere but here, if the dictionary has neither, or not as one word and they
-// alone tell the headlines apart: others may be synonyms.
+// alone tell the headlines apart, or both have digits in a sentence: others may be synonyms.
 func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	l, e := x.Later.Doc, x.Earlier.Doc
 	a, b = l.lastClause(a), e.lastClause(b)
@@ -113,8 +113,8 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 		textA, textB := l.Form[nameA.Start:nameA.End], e.Form[nameB.Start:nameB.End]
 		apart := l.headline != e.headline && strings.ReplaceAll(l.headline, textA, textB) == e.headline &&
 			!l.plainWord(nameA) && !e.plainWord(nameB)
-		if !apart && !(l.unlisted(nameA) && e.unlisted(nameB)) || strings.Contains(textA+textB, "\n") ||
-			g.has(e, textA) || g.has(l, textB) {
+		apart = apart || l.unlisted(nameA) && e.unlisted(nameB) || x.coded(textA) && x.coded(textB)
+		if !apart || strings.Contains(textA+textB, "\n") || g.has(e, textA) || g.has(l, textB) {
 			return
 		}
 	}
@@ -140,6 +140,11 @@ func (d *Doc) unlisted(s Span) bool {
 		}
 	}
 	return false
+}
+
+// coded reports whether some words of a sentence have a digit: the number of a part, a model, a page.
+func (x *Alignment) coded(words string) bool {
+	return x.sentence() && strings.ContainsAny(words, "0123456789") && x.limits.Off != "codes"
 }
 
 // foreign is the first name of a stretch, if another text has none of its names.

@@ -69,7 +69,7 @@ type Limits struct {
 
 // Rules are those without a number.
 var Rules = []string{"headlines", "places", "days", "titles", "flashes", "denials", "quantities", "names", "rewording",
-	"passages", "words", "again", "moved", "gaps", "openings", "excerpts"}
+	"passages", "words", "again", "moved", "gaps", "openings", "excerpts", "codes"}
 
 // DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text
 // make news.
@@ -362,7 +362,7 @@ func (x *Alignment) apart() int {
 }
 
 // code is the version of the code that judges. It changes with every change that may change a verdict.
-const code = "11"
+const code = "12"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = func() string {

@@ -39,6 +39,15 @@ func TestStrangers(t *testing.T) {
 			Item{Title: "北岸折叠台灯 墨绿", Body: "北岸折叠台灯，墨绿外壳，磨砂手感。灯臂可以弯折，亮度分三档，夜里看书不刺眼。包装内有底座、电源线和说明书，七天内可以退换。"},
 			Item{Title: "北岸折叠台灯 米白", Body: "北岸折叠台灯，米白外壳，磨砂手感。灯臂可以弯折，亮度分三档，夜里看书不刺眼。包装内有底座、电源线和说明书，七天内可以退换。"},
 			func(k compare.Kind) bool { return k == compare.Series }},
+		"another song": {
+			Item{Body: "幼儿园早操歌曲精选之小鹿乐园《蒲公英》"}, Item{Body: "幼儿园早操歌曲精选之小鹿乐园《萤火虫》"},
+			func(k compare.Kind) bool { return k == compare.Series }},
+		"another model": {
+			Item{Body: "北岸街头实拍，青禾汽车E4"}, Item{Body: "北岸街头实拍，青禾汽车G4"},
+			func(k compare.Kind) bool { return k == compare.Series }},
+		"another part": {
+			Item{Body: "北岸旧事，第十集精彩片段3"}, Item{Body: "北岸旧事，第十集精彩片段5"},
+			func(k compare.Kind) bool { return k == compare.Series }},
 		"a fact more": {
 			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
 			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修18天，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},

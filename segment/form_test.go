@@ -295,6 +295,21 @@ func namesOf(x *Text) (names []string) {
 	return names
 }
 
+// Words of two characters in the titles of works are names; a text may have any number of marks.
+func TestTitles(t *testing.T) {
+	for _, c := range []struct{ title, body, want string }{
+		{"", "乐园推荐《荷叶的伞》和《风筝》，荷叶很好。", "荷叶 风筝"},
+		{"听《荷叶》", "今天推荐《风筝》", "荷叶 风筝"},
+		{"", "》荷叶《风筝", ""},
+		{"", strings.Repeat("《", 9) + "荷叶" + strings.Repeat("》", 9), "荷叶"},
+		{"", "推荐《风筝》" + strings.Repeat("《荷》", 2*titlesMost) + "《荷叶》", "风筝"},
+	} {
+		if got := strings.Join(namesOf(analyze(c.title, c.body)), " "); got != c.want {
+			t.Errorf("%.60q: names %q, want %q", c.title+c.body, got, c.want)
+		}
+	}
+}
+
 // A Text that is used again holds nothing of what it held before.
 func TestTextIsReusable(t *testing.T) {
 	s := shipped()

@@ -24,6 +24,8 @@ type normalizer struct {
 	raw     rune  // the character that is fed: a dash is no minus
 	// breaks are the separators in out that are stronger than a clause.
 	breaks []clauseBreak
+	titles []string // what stands between 《 and 》, the first titlesMost
+	title  int      // where the open one begins in out; -1: none is open
 	// unsettled are the offsets in out of characters that depend on the words around them (see variants).
 	unsettled []int32
 	origin    *origin // not nil: records where each byte of out comes from (see Traced)
@@ -37,7 +39,7 @@ type clauseBreak struct {
 
 func (n *normalizer) reset(out []byte) {
 	n.out = out[:0]
-	n.breaks = n.breaks[:0]
+	n.breaks, n.titles, n.title = n.breaks[:0], n.titles[:0], -1
 	n.unsettled = n.unsettled[:0]
 	n.pending, n.held, n.last, n.number, n.grouped, n.signed = drop, 0, drop, 0, false, false
 }
@@ -75,6 +77,7 @@ func (n *normalizer) folded(f fold) {
 	switch f.class {
 	case drop:
 	case space, clause, sentence, paragraph, stop:
+		n.markTitle()
 		n.separate(f.class)
 	case cross:
 		if n.last == digit && n.pending == drop {
@@ -102,6 +105,20 @@ func (n *normalizer) folded(f fold) {
 		n.separate(clause)
 	default:
 		n.letter(f)
+	}
+}
+
+// titlesMost bounds how many titles of works are sought in a text: more of them are a catalogue.
+const titlesMost = 100
+
+// markTitle begins or ends the title of a work.
+func (n *normalizer) markTitle() {
+	switch {
+	case n.raw == '《':
+		n.title = len(n.out)
+	case n.raw == '》' && n.title >= 0 && len(n.titles) < titlesMost:
+		n.titles = append(n.titles, string(n.out[min(n.title, len(n.out)):]))
+		n.title = -1
 	}
 }
 

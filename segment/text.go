@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"slices"
 
 	"jianguo/segment/cut"
 )
@@ -23,7 +24,7 @@ type Text struct {
 	Terms []Term
 	// Begins are the words of what is compared, which is Body, or Title, a '\n' and Body where the body is short: the
 	// offset where each begins, times two, plus one for a place, company, person or other name of two characters or
-	// more.
+	// more, and for a word of that length in the title of a work, 《…》.
 	Begins []int32
 
 	title, body       normalizer
@@ -59,6 +60,7 @@ func (t *Text) findWords(l *lexicon) {
 		form = append(append(append(t.form[:0], t.titleOut...), '\n'), t.bodyOut...)
 		t.form = form
 	}
+	titles := t.titles(form)
 	end, shift := 0, 0 // of the clause, in form; from content to form
 	for _, w := range t.words {
 		for end <= int(w.Start)+shift {
@@ -72,11 +74,30 @@ func (t *Text) findWords(l *lexicon) {
 			}
 		}
 		begin := (w.Start + int32(shift)) << 1
-		if l.names(w) {
+		for len(titles) > 0 && titles[0].end <= int(begin>>1) {
+			titles = titles[1:]
+		}
+		if l.names(w) || len(titles) > 0 && titles[0].start <= int(begin>>1) && w.End-w.Start > 3 {
 			begin |= 1
 		}
 		t.Begins = append(t.Begins, begin)
 	}
+}
+
+// titles are the places of the titles of works in form.
+func (t *Text) titles(form []byte) (out []span) {
+	titles, at := t.body.titles, 0
+	if t.headed() {
+		titles = slices.Concat(t.title.titles, titles)
+	}
+	for _, title := range titles {
+		title := bytes.Trim([]byte(title), "\n ")
+		if i := bytes.Index(form[at:], title); i >= 0 {
+			out = append(out, span{at + i, at + i + len(title)})
+			at = out[len(out)-1].end
+		}
+	}
+	return out
 }
 
 // headed reports that the body says too little alone, and is read with its headline before it.

@@ -244,7 +244,7 @@ func (p *labelledPair) cost(k compare.Kind) int {
 func labelledPairs(t *testing.T) (pairs []labelledPair) {
 	t.Helper()
 	// Sentences that others have labelled as not the same.
-	for _, set := range []string{"paws-dev.jsonl.gz", "wsdm-dev.jsonl.gz"} {
+	for _, set := range []string{"paws-dev.jsonl.gz", "wsdm-dev.jsonl.gz", "sohu-b-train.jsonl.gz"} {
 		for _, p := range lines(t, set, ReadTextPair) {
 			if !p.positive() {
 				pairs = append(pairs, labelledPair{&ingest.Item{Body: p.Target}, &ingest.Item{Body: p.Source},
