@@ -57,6 +57,7 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 	later, earlier = later.within(limits.Values), earlier.within(limits.Values)
 	x := &Alignment{Later: Side{Doc: later}, Earlier: Side{Doc: earlier}, limits: limits}
 	if len(later.tokens) == 0 || later.k != earlier.k { // a text of under four tokens has nothing in common with others
+		x.says()
 		return x
 	}
 	t := tables.Get().(*table)
@@ -90,8 +91,13 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 	}
 	x.Later.cover()
 	x.Earlier.cover()
-	x.Later.said, x.Earlier.said = earlier.saysOf(later), later.saysOf(earlier)
+	x.says()
 	return x
+}
+
+// says fills in which quantities the other text says.
+func (x *Alignment) says() {
+	x.Later.said, x.Earlier.said = x.Earlier.saysOf(x.Later.Doc), x.Later.saysOf(x.Earlier.Doc)
 }
 
 var tables = sync.Pool{New: func() any { return new(table) }}

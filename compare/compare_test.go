@@ -46,6 +46,16 @@ func TestNumbersAreOneToken(t *testing.T) {
 	}
 }
 
+// TestAlignShort: texts too short to have anything in common have quantities all the same.
+func TestAlignShort(t *testing.T) {
+	for _, pair := range [][2]string{{"3.5%", "fi\n3.5%"}, {"", "3000元"}, {"25日", "一二三四五25日"}} {
+		g := Align(NewDoc(&Text{Body: pair[0]}), NewDoc(&Text{Body: pair[1]})).Agreement()
+		if len(g.Conflicts) > 0 {
+			t.Errorf("%q: %v", pair, g)
+		}
+	}
+}
+
 // TestAlignAgainstSets holds resemblance and containment against sets of shingles.
 func TestAlignAgainstSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -285,3 +285,38 @@ func (s *Side) pairs(out [][2]uint32, other *Doc, from, to int) [][2]uint32 {
 	}
 	return out
 }
+
+// replaced is what a sentence says within a clause where the other one says something else, in whole words that the
+// other text has nowhere; empty: nothing. A single character tells volumes or colours apart as a clause, too.
+func (x *Alignment) replaced() (later, earlier string) {
+	if !x.sentence() || x.limits.Off == "replaced" {
+		return "", ""
+	}
+	l, e := &x.Later, &x.Earlier
+	x.eachGap(func(a0, a1, b0, b1 int) {
+		if later != "" || a0 == a1 || b0 == b1 {
+			return
+		}
+		both := func(a, b int) bool { // both texts go on with one token
+			return a >= 0 && b >= 0 && a < len(l.tokens) && b < len(e.tokens) && l.tokens[a].id == e.tokens[b].id
+		}
+		within := !l.begins(a0) && !e.begins(b0) || both(a1, b1) && !l.begins(a1) && !e.begins(b1)
+		if !within && max(a1-a0, b1-b0) > 1 {
+			return
+		}
+		for (l.inWord(a0) || e.inWord(b0)) && both(a0-1, b0-1) {
+			a0, b0 = a0-1, b0-1
+		}
+		for both(a1, b1) && (l.inWord(a1) || e.inWord(b1)) {
+			a1, b1 = a1+1, b1+1
+		}
+		a, b := l.span(a0, a1), e.span(b0, b1)
+		if ours, theirs := l.Form[a.Start:a.End], e.Form[b.Start:b.End]; !e.Has(ours) && !l.Has(theirs) {
+			later, earlier = ours, theirs
+		}
+	})
+	return later, earlier
+}
+
+// inWord reports whether a word begins before a token, and has it.
+func (d *Doc) inWord(i int) bool { return len(d.Text.Words) > 0 && !d.WordAt(int(d.tokens[i].start)) }

@@ -69,7 +69,7 @@ type Limits struct {
 
 // Rules are those without a number.
 var Rules = []string{"headlines", "places", "days", "titles", "flashes", "denials", "quantities", "names", "rewording",
-	"passages", "words", "again", "moved", "gaps", "openings", "excerpts", "codes"}
+	"passages", "words", "again", "moved", "gaps", "openings", "excerpts", "codes", "replaced"}
 
 // DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text
 // make news.
@@ -143,6 +143,7 @@ const (
 	Update    = "update"    // suspect: quantities have moved on at common places
 	Denial    = "denial"    // suspect: the headline denies the earlier one
 	Moved     = "moved"     // suspect: words of a sentence change places
+	Replaced  = "replaced"  // suspect: a sentence says another word at one place
 	Headlines = "headlines" // suspect: the same short body, of which the headlines, two others, say nothing
 	TooLong   = "too-long"  // suspect: by sketches, for texts that are too long to align
 )
@@ -200,11 +201,15 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		return j.as(Suspect, j.suspicion())
 	}
 	denial, exchanged := x.denial(), x.exchanged()
+	ours, theirs := x.replaced()
 	switch {
 	case j.finds(denial != "" && l.Off != "denials", "a sentence denied?", "%s", denial):
 		return j.as(Suspect, Denial)
 	case j.finds(exchanged >= l.Exchanged, "words of a sentence exchanged?", "%d (%d)", exchanged, l.Exchanged):
 		return j.as(Suspect, Moved)
+	case j.finds(ours != "", "another word in a sentence?", "%s / %s", ours, theirs):
+		j.Agreement.Subject = [2]string{ours, theirs}
+		return j.as(Suspect, Replaced)
 	}
 	j.finds(true, "which kind of copy?", "%.0f%% of the later text, %.0f%% of the earlier", 100*a, 100*b)
 	return j.as(Duplicate, j.sameness())
@@ -362,7 +367,7 @@ func (x *Alignment) apart() int {
 }
 
 // code is the version of the code that judges. It changes with every change that may change a verdict.
-const code = "12"
+const code = "13"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = func() string {

@@ -98,3 +98,54 @@ func TestStrangers(t *testing.T) {
 		})
 	}
 }
+
+// TestSentences: a sentence that says another word at one place is never rejected, whatever is shared around it: titles
+// of videos, products, notices. Another exclamation, source or punctuation makes no other sentence.
+func TestSentences(t *testing.T) {
+	seg, err := segment.New(segment.Config{Data: data.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := func(earlier, later string, off string) compare.Judgement {
+		a, b := Prepare(seg, &Item{Body: later}), Prepare(seg, &Item{Body: earlier})
+		limits := compare.DefaultLimits()
+		limits.Off = off
+		return compare.Judge(compare.NewDoc(&a.Text), compare.NewDoc(&b.Text), &limits)
+	}
+	rejected := 0
+	for _, pair := range [][2]string{
+		{"纯棉圆领短袖上衣男士夏季宽松百搭 红色", "纯棉圆领短袖上衣男士夏季宽松百搭 蓝色"},
+		{"纯棉圆领短袖男款夏季宽松百搭上衣", "纯棉圆领短袖女款夏季宽松百搭上衣"},
+		{"小学语文三年级上册期末复习资料", "小学语文三年级下册期末复习资料"},
+		{"小学语文三年级上册期末复习资料", "小学语文四年级上册期末复习资料"},
+		{"小学语文三年级上册期末复习资料", "小学数学三年级上册期末复习资料"},
+		{"经典评书青禾演义全集（上）", "经典评书青禾演义全集（下）"},
+		{"急诊医学中心祝全市人民新年快乐万事如意", "肿瘤医学中心祝全市人民新年快乐万事如意"},
+		{"青禾县今天上午发布暴雨黄色预警信号", "青禾县今天上午发布暴雨橙色预警信号"},
+		{"青禾县今天上午发布暴雨黄色预警信号", "青禾县今天上午解除暴雨黄色预警信号"},
+		{"青禾银行招聘柜员公告", "青禾银行招聘保安公告"},
+		{"教你做红烧排骨，简单易学，家常做法", "教你做红烧茄子，简单易学，家常做法"},
+		{"早安心语：愿你今天一切顺利", "晚安心语：愿你今天一切顺利"},
+		{"王老师讲数学：函数的单调性", "王老师讲数学：函数的奇偶性"},
+		{"出租二室一厅精装修拎包入住近地铁", "出租三室一厅精装修拎包入住近地铁"},
+		{"高一年级期中考试座位表", "高二年级期中考试座位表"},
+	} {
+		if j := judge(pair[0], pair[1], ""); j.Kind == compare.Duplicate {
+			t.Errorf("%s / %s: %v, by %+v", pair[0], pair[1], j.Kind, j.Trace)
+		}
+		if judge(pair[0], pair[1], "replaced").Kind == compare.Duplicate {
+			rejected++
+		}
+	}
+	if rejected < 12 {
+		t.Errorf("without the rule of other words %d are rejected: most have to be", rejected)
+	}
+	for _, later := range []string{
+		"青禾县：今天上午，发布暴雨黄色预警信号！", "青禾县今天上午发布暴雨黄色预警信号【青禾发布】",
+		"快讯！青禾县今天上午发布暴雨黄色预警信号", "青禾县今天上午发布暴雨黄色预警信号，注意安全",
+	} {
+		if j := judge("青禾县今天上午发布暴雨黄色预警信号，大家小心", later, ""); j.Kind != compare.Duplicate {
+			t.Errorf("%s: %v, by %+v", later, j.Kind, j.Trace)
+		}
+	}
+}

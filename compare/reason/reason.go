@@ -61,7 +61,7 @@ func Of(j *compare.Judgement, later, earlier func() *Original) *Facts {
 	f.Lacks = j.Lacks.Characters
 	if j.Kind == compare.Suspect || j.Kind == compare.Series {
 		p := pair{j: j, later: later(), earlier: earlier()}
-		if j.Kind == compare.Series {
+		if j.Kind == compare.Series || j.Reason == compare.Replaced {
 			f.Conflict = p.conflicts()
 		} else {
 			f.New.Quotes = p.quotes()
