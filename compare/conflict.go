@@ -286,36 +286,59 @@ func (s *Side) pairs(out [][2]uint32, other *Doc, from, to int) [][2]uint32 {
 	return out
 }
 
-// replaced is what a sentence says within a clause where the other one says something else, in whole words that the
-// other text has nowhere; empty: nothing. A single character tells volumes or colours apart as a clause, too.
+// replaced is what the later text says at a place where the earlier one says something else, and neither has the other's
+// words anywhere: in a sentence, where the headlines differ by these words alone, or where two short texts differ by
+// nothing else. Empty: there is no such place. Longer texts differ in a word for many reasons.
 func (x *Alignment) replaced() (later, earlier string) {
-	if !x.sentence() || x.limits.Off == "replaced" {
+	if x.limits.Off == "replaced" {
 		return "", ""
 	}
-	l, e := &x.Later, &x.Earlier
+	l, e := x.Later.Doc, x.Earlier.Doc
+	var places [][2]string
 	x.eachGap(func(a0, a1, b0, b1 int) {
-		if later != "" || a0 == a1 || b0 == b1 {
+		p := x.wordsAt(a0, a1, b0, b1)
+		headlines := p[0] != "" && l.headline != e.headline &&
+			strings.ReplaceAll(l.headline, p[0], p[1]) == e.headline
+		switch {
+		case !headlines && !x.short():
 			return
+		case p[0] == "" || e.Has(p[0]) || l.Has(p[1]):
+			p = [2]string{}
+		case later == "" && (headlines || x.sentence()):
+			later, earlier = p[0], p[1]
 		}
-		both := func(a, b int) bool { // both texts go on with one token
-			return a >= 0 && b >= 0 && a < len(l.tokens) && b < len(e.tokens) && l.tokens[a].id == e.tokens[b].id
-		}
-		within := !l.begins(a0) && !e.begins(b0) || both(a1, b1) && !l.begins(a1) && !e.begins(b1)
-		if !within && max(a1-a0, b1-b0) > 1 {
-			return
-		}
-		for (l.inWord(a0) || e.inWord(b0)) && both(a0-1, b0-1) {
-			a0, b0 = a0-1, b0-1
-		}
-		for both(a1, b1) && (l.inWord(a1) || e.inWord(b1)) {
-			a1, b1 = a1+1, b1+1
-		}
-		a, b := l.span(a0, a1), e.span(b0, b1)
-		if ours, theirs := l.Form[a.Start:a.End], e.Form[b.Start:b.End]; !e.Has(ours) && !l.Has(theirs) {
-			later, earlier = ours, theirs
+		if !slices.Contains(places, p) {
+			places = append(places, p)
 		}
 	})
+	if later == "" && x.short() && len(places) == 1 {
+		return places[0][0], places[0][1]
+	}
 	return later, earlier
+}
+
+// wordsAt is what two texts say at a place within a clause, in whole words; empty: one says nothing there. A single
+// character tells volumes or colours apart as a clause, too.
+func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string) {
+	l, e := &x.Later, &x.Earlier
+	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > slotMost {
+		return words
+	}
+	both := func(a, b int) bool { // both texts go on with one token
+		return a >= 0 && b >= 0 && a < len(l.tokens) && b < len(e.tokens) && l.tokens[a].id == e.tokens[b].id
+	}
+	within := !l.begins(a0) && !e.begins(b0) || both(a1, b1) && !l.begins(a1) && !e.begins(b1)
+	if !within && max(a1-a0, b1-b0) > 1 {
+		return words
+	}
+	for (l.inWord(a0) || e.inWord(b0)) && both(a0-1, b0-1) {
+		a0, b0 = a0-1, b0-1
+	}
+	for both(a1, b1) && (l.inWord(a1) || e.inWord(b1)) {
+		a1, b1 = a1+1, b1+1
+	}
+	a, b := l.span(a0, a1), e.span(b0, b1)
+	return [2]string{l.Form[a.Start:a.End], e.Form[b.Start:b.End]}
 }
 
 // inWord reports whether a word begins before a token, and has it.

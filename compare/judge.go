@@ -143,7 +143,7 @@ const (
 	Update    = "update"    // suspect: quantities have moved on at common places
 	Denial    = "denial"    // suspect: the headline denies the earlier one
 	Moved     = "moved"     // suspect: words of a sentence change places
-	Replaced  = "replaced"  // suspect: a sentence says another word at one place
+	Replaced  = "replaced"  // suspect: another word at one place
 	Headlines = "headlines" // suspect: the same short body, of which the headlines, two others, say nothing
 	TooLong   = "too-long"  // suspect: by sketches, for texts that are too long to align
 )
@@ -207,7 +207,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		return j.as(Suspect, Denial)
 	case j.finds(exchanged >= l.Exchanged, "words of a sentence exchanged?", "%d (%d)", exchanged, l.Exchanged):
 		return j.as(Suspect, Moved)
-	case j.finds(ours != "", "another word in a sentence?", "%s / %s", ours, theirs):
+	case j.finds(ours != "", "another word at one place?", "%s / %s", ours, theirs):
 		j.Agreement.Subject = [2]string{ours, theirs}
 		return j.as(Suspect, Replaced)
 	}
@@ -367,7 +367,7 @@ func (x *Alignment) apart() int {
 }
 
 // code is the version of the code that judges. It changes with every change that may change a verdict.
-const code = "13"
+const code = "14"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = func() string {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,14 @@ func TestStrangers(t *testing.T) {
 		"another part": {
 			Item{Body: "北岸旧事，第十集精彩片段3"}, Item{Body: "北岸旧事，第十集精彩片段5"},
 			func(k compare.Kind) bool { return k == compare.Series }},
+		"another vacancy": {
+			Item{Title: "青禾银行招聘柜员", Body: "青禾银行因业务发展需要，现面向社会公开招聘柜员若干名。要求大专以上学历，品行端正，有责任心。待遇从优，简历请投递到人力资源部，我们将尽快安排面试。"},
+			Item{Title: "青禾银行招聘保安", Body: "青禾银行因业务发展需要，现面向社会公开招聘保安若干名。要求大专以上学历，品行端正，有责任心。待遇从优，简历请投递到人力资源部，我们将尽快安排面试。"},
+			func(k compare.Kind) bool { return k == compare.Suspect }},
+		"another ward, under one headline": {
+			Item{Title: "停诊通知", Body: "各位患者：因院区改造，我院口腔科门诊自下周一起暂停接诊，恢复时间另行通知。急需就诊的患者请前往其他医院，已经预约的号源将原路退款。"},
+			Item{Title: "停诊通知", Body: "各位患者：因院区改造，我院眼科门诊自下周一起暂停接诊，恢复时间另行通知。急需就诊的患者请前往其他医院，已经预约的号源将原路退款。"},
+			func(k compare.Kind) bool { return k == compare.Suspect }},
 		"a fact more": {
 			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
 			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修18天，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
@@ -91,6 +100,12 @@ func TestStrangers(t *testing.T) {
 				compare.NewDoc(&b.Text), &limits).Kind != compare.Duplicate {
 				t.Error("no copy within the time, too")
 			}
+			limits = compare.DefaultLimits()
+			if limits.Off = "replaced"; (name == "another vacancy" || strings.HasPrefix(name, "another ward")) && compare.Judge(
+				compare.NewDoc(&a.Text), compare.NewDoc(&b.Text), &limits).Kind != compare.Duplicate {
+				t.Error("no copy without the rule of other words, too")
+			}
+			limits = compare.DefaultLimits()
 			if limits.Off = "excerpts"; name == "another matter in its words" && compare.Judge(compare.NewDoc(&a.Text),
 				compare.NewDoc(&b.Text), &limits).Kind != compare.Duplicate {
 				t.Error("no copy without the rule of excerpts, too")
