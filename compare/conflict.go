@@ -325,7 +325,7 @@ func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string) {
 		return words
 	}
 	both := func(a, b int) bool { // both texts go on with one token
-		return a >= 0 && b >= 0 && a < len(l.tokens) && b < len(e.tokens) && l.tokens[a].id == e.tokens[b].id
+		return min(a, b) >= 0 && a < len(l.tokens) && b < len(e.tokens) && l.tokens[a].id == e.tokens[b].id
 	}
 	within := !l.begins(a0) && !e.begins(b0) || both(a1, b1) && !l.begins(a1) && !e.begins(b1)
 	if !within && max(a1-a0, b1-b0) > 1 {
