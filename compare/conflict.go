@@ -286,9 +286,9 @@ func (s *Side) pairs(out [][2]uint32, other *Doc, from, to int) [][2]uint32 {
 	return out
 }
 
-// replaced is what the later text says at a place where the earlier one says something else, and neither has the other's
-// words anywhere: in a sentence, where the headlines differ by these words alone, or where two short texts differ by
-// nothing else. Empty: there is no such place. Longer texts differ in a word for many reasons.
+// replaced is what the later text says at a place where the earlier one says something else, and neither has the
+// other's words anywhere: in a sentence, where the headlines differ by these words alone, or where two short texts
+// differ by nothing else. Empty: there is no such place. Longer texts differ in a word for many reasons.
 func (x *Alignment) replaced() (later, earlier string) {
 	if x.limits.Off == "replaced" {
 		return "", ""
