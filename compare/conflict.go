@@ -105,7 +105,8 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 // alone tell the headlines apart, or both have digits in a sentence: others may be synonyms.
 func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	l, e := x.Later.Doc, x.Earlier.Doc
-	a, b = l.lastClause(a), e.lastClause(b)
+	as, bs := l.Pieces(a), e.Pieces(b)
+	a, b = as[len(as)-1], bs[len(bs)-1]
 	nameA, okA := g.foreign(l, a, e)
 	nameB, okB := g.foreign(e, b, l)
 	if !okA || !okB {
@@ -119,12 +120,6 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 		}
 	}
 	g.add(x, Conflict{Later: nameA, Earlier: nameB, Name: true})
-}
-
-// lastClause is the part of a stretch behind the last end of a clause in it.
-func (d *Doc) lastClause(s Span) Span {
-	s.Start += strings.LastIndexByte(d.Form[s.Start:s.End], '\n') + 1
-	return s
 }
 
 // unlisted reports whether two words in a row have one character each: of what the dictionary does not have, such as

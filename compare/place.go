@@ -61,6 +61,24 @@ func (d *Doc) Phrase(s Span) Span {
 	return Span{start, s.End}
 }
 
+// Tail is a name with what follows it in its clause, up to a quantity or a number of characters: it may be longer than
+// what differs.
+func (d *Doc) Tail(s Span, most int) Span {
+	for w := range d.words(Span{s.End, d.Clause(s.Start).End}) {
+		i, end := d.overlapping(w)
+		if i < end {
+			w.End = max(w.End, d.values[i].End)
+		}
+		if utf8.RuneCountInString(d.Form[s.Start:w.End]) > most {
+			break
+		}
+		if s.End = w.End; i < end && isNumber(d.Form[w.Start:]) {
+			break
+		}
+	}
+	return s
+}
+
 // Words are the words of the later text that the earlier one has, those that it has nowhere, the names among these, and
 // the quantities that it has nowhere, without the days of publication.
 func (j *Judgement) Words() (shared, fresh, names, figures []Span) {
@@ -85,8 +103,8 @@ func (j *Judgement) Words() (shared, fresh, names, figures []Span) {
 	}
 	for _, i := range j.New.Values {
 		v := &d.values[i]
-		if v.Kind != quantity.Date && v.Unit != "" || v.Kind == quantity.Date && !on(v, d.Text.Published) &&
-			!on(v, other.Text.Published) {
+		if v.Kind != quantity.Date && v.Unit != "" || v.Kind == quantity.Date && int(v.Low)%10000 > 0 &&
+			!on(v, d.Text.Published) && !on(v, other.Text.Published) {
 			figures = append(figures, Span{v.Start, v.End})
 		}
 	}

@@ -1,22 +1,27 @@
 package reason
 
 import (
+	"bytes"
+	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
 
 	"jianguo/compare"
 )
 
 // Bounds of a quotation; the first in characters, the others in bytes of marks: a Han character has three.
 const (
-	quoteMost  = 72
-	quoteLeast = 18  // that are new
-	newMost    = 48  // that count
-	nearby     = 150 // before it and behind it
-	// retoldShare is the share of a sentence that says the same if the other text has it at one place of its length.
-	retoldShare = .46
+	quoteMost   = 72
+	quoteLeast  = 18  // that are new
+	newMost     = 48  // that count
+	nearby      = 150 // before it and behind it
+	newShare    = .2  // of a sentence
+	retoldShare = .37 // of a sentence that the earlier text has at one place of its length: it says the same
 	ends        = "。！？；!?"
 	pauses      = "，：,:"
 )
@@ -34,13 +39,6 @@ const (
 // marked counts the bytes of a stretch by what is known of them.
 type marked [figure + 1]int
 
-func count(marks []byte) (n marked) {
-	for _, m := range marks {
-		n[m]++
-	}
-	return n
-}
-
 // facts are the new names and quantities, words all that is compared.
 func (n marked) facts() int { return n[name] + n[figure] }
 func (n marked) words() int { return n[known] + n[shared] + n[fresh] + n.facts() }
@@ -50,63 +48,68 @@ func (n marked) share(weight int) float64 {
 	return float64(n[fresh]+weight*n.facts()) / float64(1+n.words())
 }
 
-// A clause of the item, with the mark that ends it.
-type clause struct {
-	start, end  int  // of Text
-	first, last bool // of its sentence
-}
-
-// quotes is what says most of what is new: a sentence, or the first clauses of a long one, of which a third is new, and
-// that the earlier text does not say in other words.
-func (p *pair) quotes() []string {
-	marks, text := p.marks(), p.later.Text
-	clauses := p.clausesOfSentences(marks)
-	best, most := []string(nil), 0.0
-	for i, begin := range clauses {
-		said, last := "", 0
-		for k := i; begin.first && k < len(clauses) && (k == i || !clauses[k].first); k++ {
-			longer := strings.TrimRight(text[begin.start:clauses[k].end], ends+pauses+" ")
-			if clauses[k].start != clauses[max(i, k-1)].end && k > i || utf8.RuneCountInString(longer) > quoteMost {
-				break
-			}
-			introduces := strings.HasSuffix(text[:clauses[k].end], "：") // what is said next
-			if longer = whole(longer); longer != "" && !introduces {
-				said, last = longer, k
-			}
+// quotes is what says most of what is new: a sentence, or the first clauses of a long one, of which a fifth is new, and
+// that the earlier text does not say in other words, or without its number.
+func (p *pair) quotes() (best []string) {
+	marks, text, most := p.marks(), p.later.Text, math.Inf(-1)
+	around := func(from, to int) (n marked) {
+		for _, m := range marks[max(0, from):min(len(marks), to)] {
+			n[m]++
 		}
-		if said == "" {
-			continue
+		return n
+	}
+	p.told = pieces(p.earlier.Text)
+	p.sentences(marks, func(said string, start, end int, cut bool) {
+		n, near := around(start, end), around(start-nearby, end+nearby)
+		apart := n[shared] == 0 // of another matter, or put around the article
+		vague := (cut || apart) && n.facts() == 0
+		if n.share(2) < newShare || n[fresh]+2*n.facts() < quoteLeast || vague && n[fresh] < 2*quoteLeast ||
+			apart && min(around(start-nearby, start)[shared], around(end, end+nearby)[shared]) < 2*quoteLeast ||
+			strings.Contains(p.earlier.Text, said) {
+			return
 		}
-		start, end, cut := begin.start, clauses[last].end, !clauses[last].last
-		n := count(marks[start:end])
-		speech := strings.HasPrefix(said, "“") && strings.HasSuffix(said, "”") // whose, is said elsewhere
-		if n.share(2) < 1./3 || n[fresh]+2*n.facts() < quoteLeast || speech || cut && n.facts() == 0 ||
-			n[shared] == 0 { // of another matter, or put around the article
-			continue
-		}
-		score := -6 * float64(start) / float64(len(text))
+		score := 6*n.share(1) + 6*near.share(1) - 6*float64(start)/float64(len(text)) +
+			float64(min(n[fresh]+n.facts(), newMost)+2*min(n.facts(), 18))/6
 		if cut {
 			score -= 3
 		}
-		near := count(marks[max(0, start-nearby):min(len(marks), end+nearby)])
-		score += 6*n.share(1) + 6*near.share(1) + float64(min(n[fresh]+n.facts(), newMost)+2*min(n.facts(), 18))/6
-		told := n[figure] == 0 || 5*n.facts() < n.words() // else the same words tell something else
-		if (best == nil || score > most) && !strings.Contains(p.earlier.Text, said) && !(told && p.retold(said)) {
+		if score > most && p.retold(said, min(retoldShare, .1+.8*n.share(2))) {
+			if !p.unsaid(text[start:end], marks[start:end]) {
+				return
+			}
+			if 5*n.facts() < n.words() {
+				score -= 10
+			}
+		}
+		if score > most {
 			best, most = []string{said}, score
 		}
-	}
+	})
 	return best
 }
 
-// retold reports whether the earlier text has so much of a sentence at one place that it says the same in other words.
-func (p *pair) retold(sentence string) bool {
+// unsaid reports whether a stretch has a figure whose last number in digits stands nowhere in the earlier text.
+func (p *pair) unsaid(text string, marks []byte) bool {
+	for i := 0; i < len(text); i++ {
+		from := i
+		for i < len(text) && marks[i] == figure {
+			i++
+		}
+		numbers := strings.FieldsFunc(text[from:i], func(r rune) bool { return !unicode.IsDigit(r) })
+		if k := len(numbers); k > 0 && !slices.Contains(p.told, xxh3.HashString(numbers[k-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// retold reports whether the earlier text has such a share of a sentence at one place that it says the same in other
+// words.
+func (p *pair) retold(sentence string, share float64) bool {
 	if p.spent() {
 		return true
 	}
-	if p.told == nil {
-		p.told = piece.FindAllString(p.earlier.Text, -1)
-	}
-	said, missing := piece.FindAllString(sentence, -1), map[string]int{}
+	said, missing := pieces(sentence), map[uint64]int{}
 	for _, s := range said {
 		missing[s]++
 	}
@@ -123,47 +126,62 @@ func (p *pair) retold(sentence string) bool {
 		}
 		most = max(most, there)
 	}
-	return float64(most) >= retoldShare*float64(len(said))
+	return float64(most) >= share*float64(len(said))
+}
+
+// pieces are hashes of the pieces of a text, and of each with the one before it.
+func pieces(text string) (out []uint64) {
+	last := uint64(0)
+	for _, at := range piece.FindAllStringIndex(text, -1) {
+		s := xxh3.HashString(text[at[0]:at[1]])
+		out, last = append(out, s, 3*last+s), s
+	}
+	return out
 }
 
 // piece is a Han character, a Latin word, or the digits of a number up to its point.
 var piece = regexp.MustCompile(`\p{Han}|[a-zA-Z]+|\d+`)
 
-// clausesOfSentences are the clauses of the item's sentences, in order, without page residue and the sentence that
-// follows it: a headline may run into the first one. What ends without a full stop is a caption or a credit.
-func (p *pair) clausesOfSentences(marks []byte) (out []clause) {
-	from, begin := 0, 0 // the clause, and in out the sentence
-	first, residue := true, false
-	for i, r := range p.later.Text {
+// sentences calls f with the item's sentences, or the first clauses of long ones, without page residue and the sentence
+// that follows it: a headline may run into the first one. What ends without a full stop is a caption or a credit, and
+// whose a speech is, is said elsewhere.
+func (p *pair) sentences(marks []byte, f func(said string, start, end int, cut bool)) {
+	text, from, residue := p.later.Text, 0, false
+	said, start, end, open, cut := "", -1, 0, true, false // of the sentence; start -1: it has not begun
+	for i, r := range text {
 		ended, broken := strings.ContainsRune(ends, r), r == '\n' || r == '\t'
-		if !broken && !ended && !strings.ContainsRune(pauses, r) {
+		inNumber := i > 0 && i+1 < len(text) && unicode.IsDigit(rune(text[i-1])) && unicode.IsDigit(rune(text[i+1]))
+		if !broken && !ended && (inNumber || !strings.ContainsRune(pauses, r)) {
 			continue
 		}
-		c := clause{start: from, end: i + utf8.RuneLen(r), first: first, last: ended}
-		if ended && strings.HasPrefix(p.later.Text[c.end:], "”") {
-			c.end += len("”")
+		to, begins := i+utf8.RuneLen(r), from
+		if ended && strings.HasPrefix(text[to:], "”") {
+			to += len("”")
 		}
-		from, first = c.end, ended || broken
-		begins, n := c.start, count(marks[c.start:c.end])
-		letters := strings.ContainsFunc(p.later.Text[c.start:c.end], unicode.IsLetter)
-		residue = residue || letters && n[left] > 0 && n[left] == c.end-c.start
-		for k, r := range p.later.Text[c.start:c.end] { // behind the residue that it begins with
-			if i := begins + k; unicode.IsLetter(r) && marks[i] == left {
-				c.start = i + utf8.RuneLen(r)
+		letters := strings.ContainsFunc(text[from:to], unicode.IsLetter)
+		residue = residue || letters && len(bytes.Trim(marks[from:to], "\x00")) == 0
+		for k, r := range text[from:to] { // behind the residue that it begins with
+			if unicode.IsLetter(r) && marks[from+k] == left {
+				begins = from + k + utf8.RuneLen(r)
 			}
 		}
-		if !residue {
-			out = append(out, c)
+		open = open && !residue && (start < 0 || begins == from)
+		if start < 0 {
+			start = begins
+		}
+		longer := strings.TrimRight(text[start:to], ends+pauses+" ")
+		open = open && utf8.RuneCountInString(longer) <= quoteMost
+		if longer = whole(longer); open && longer != "" && !strings.HasSuffix(text[:to], "：") { // what is said next
+			said, end, cut = longer, to, !ended
+		}
+		if ended && said != "" && !(strings.HasPrefix(said, "“") && strings.Index(said, "”") == len(said)-len("”")) {
+			f(said, start, end, cut)
+		}
+		if from = to; ended || broken {
+			said, start, open = "", -1, true
 		}
 		residue = residue && !ended
-		if broken {
-			out = out[:begin]
-		}
-		if ended {
-			begin = len(out)
-		}
 	}
-	return out[:begin]
 }
 
 // marks says by byte of the item what is known of it.

@@ -9,6 +9,7 @@ package reason
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -76,7 +77,7 @@ func round(v float32) float32 { return float32(math.Round(float64(v)*100) / 100)
 type pair struct {
 	j              *compare.Judgement
 	later, earlier *Original
-	told           []string // pieces of the earlier text; nil: not yet made
+	told           []uint64 // pieces of the earlier text
 	sought         int      // bytes of originals that were searched
 }
 
@@ -113,7 +114,7 @@ func (o *Original) literal(form, marks string) string {
 		return "" // it begins behind a sign
 	}
 	said := strings.Trim(o.Text[start:end], marks)
-	if utf8.RuneCountInString(said) > clauseMost {
+	if utf8.RuneCountInString(said) > sideMost {
 		return ""
 	}
 	return whole(said)
@@ -137,11 +138,9 @@ func whole(text string) string {
 
 // Bounds of what both texts are quoted for, in characters.
 const (
-	sideMost   = 24 // of one text
-	clauseMost = 22 // of a clause that is quoted whole
-	placesMost = 2
-	// recursLeast is how often words are said that are a subject, though no name: others may be synonyms.
-	recursLeast = 3
+	sideMost    = 24 // of one text
+	placesMost  = 2
+	recursLeast = 3 // of words that are a subject, though no name: others may be synonyms
 )
 
 // place is where two clauses of one frame differ: two pieces of the normal forms, in whole words.
@@ -154,7 +153,7 @@ type place struct {
 func (p *pair) places() (out []place) {
 	l, e := p.j.Later.Doc, p.j.Earlier.Doc
 	p.j.Gaps(func(a, b compare.Span) {
-		if p.sought > seekWork { // also before Pieces: a text may be one clause
+		if p.spent() {
 			return
 		}
 		as, bs := l.Pieces(a), e.Pieces(b)
@@ -162,12 +161,8 @@ func (p *pair) places() (out []place) {
 			as, bs = as[:1], bs[:1]
 		}
 		for i := range as {
-			if p.spent() {
-				return
-			}
 			x, knownX := l.Name(as[i])
 			y, knownY := e.Name(bs[i])
-			x.End, y.End = p.evenly(as[i].End, x.End, bs[i].End, y.End)
 			nameX, nameY := l.Form[x.Start:x.End], e.Form[y.Start:y.End]
 			recurs := min(strings.Count(l.Form, nameX), strings.Count(e.Form, nameY))
 			if nameX != "" && nameY != "" && !e.Has(nameX) && !l.Has(nameY) && recurs > 1 &&
@@ -181,17 +176,6 @@ func (p *pair) places() (out []place) {
 		}
 	})
 	return out
-}
-
-// evenly is where two names end that go on over what both texts have from x and y on: as far as one does, so does the
-// other.
-func (p *pair) evenly(x, xEnd, y, yEnd int) (later, earlier int) {
-	l, e := p.j.Later.Form, p.j.Earlier.Form
-	n := min(max(xEnd-x, yEnd-y), len(l)-x, len(e)-y)
-	if xEnd >= x && yEnd >= y && l[x:x+n] == e[y:y+n] {
-		return x + n, y + n
-	}
-	return xEnd, yEnd
 }
 
 // conflicts are what both texts have at the same places: the name that recurs most and the day, or else quantities.
@@ -225,23 +209,23 @@ func (p *pair) conflicts() (out [][2]string) {
 	return out
 }
 
-// sides are the clauses of a place as they were published, if both are short and of one frame, or else the pieces that
-// differ.
+// sides are the clauses of a place as they were published, if both are short, or else a name with what follows it, a
+// quantity with what is before it, or the name alone.
 func (p *pair) sides(c place) (later, earlier string) {
 	l, e := p.j.Later.Doc, p.j.Earlier.Doc
 	x, y := l.Clause(c.later.Start), e.Clause(c.earlier.Start)
 	for _, marks := range []string{ends + pauses + "、\n\t", ""} {
-		if later, earlier = p.said(x, y, marks); later != "" && alike(later, earlier) {
+		if later, earlier = p.said(x, y, marks); later != "" {
 			return later, earlier
 		}
 	}
-	if x, y = c.later, c.earlier; c.rank < 2 {
-		x, y = l.Phrase(x), e.Phrase(y)
+	if c.rank < 2 {
+		return p.said(l.Phrase(c.later), e.Phrase(c.earlier), "")
 	}
-	if later, earlier = p.said(x, y, ""); c.rank < 2 && !alike(later, earlier) {
-		return "", ""
+	if later, earlier = p.said(l.Tail(c.later, sideMost), e.Tail(c.earlier, sideMost), ""); later != "" {
+		return later, earlier
 	}
-	return later, earlier
+	return p.said(c.later, c.earlier, "")
 }
 
 // said is what two pieces of the normal forms come from, widened to the next of some marks; empty if it is long, or no
@@ -249,7 +233,7 @@ func (p *pair) sides(c place) (later, earlier string) {
 func (p *pair) said(x, y compare.Span, marks string) (later, earlier string) {
 	formX, formY := p.j.Later.Form[x.Start:x.End], p.j.Earlier.Form[y.Start:y.End]
 	later, earlier = p.later.literal(formX, marks), p.earlier.literal(formY, marks)
-	if !says(later) || !says(earlier) || strings.Contains(p.earlier.Text, later) ||
+	if !plain.MatchString(later) || !plain.MatchString(earlier) || strings.Contains(p.earlier.Text, later) ||
 		strings.Contains(p.earlier.Form, formX) || strings.Contains(p.later.Text, earlier) ||
 		strings.Contains(p.later.Form, formY) {
 		return "", ""
@@ -257,16 +241,5 @@ func (p *pair) said(x, y compare.Span, marks string) (later, earlier string) {
 	return later, earlier
 }
 
-// alike reports whether two clauses begin or end with the same character, and no digit: whether they are of one frame.
-func alike(later, earlier string) bool {
-	a, _ := utf8.DecodeRuneInString(later)
-	b, _ := utf8.DecodeRuneInString(earlier)
-	c, _ := utf8.DecodeLastRuneInString(later)
-	d, _ := utf8.DecodeLastRuneInString(earlier)
-	return a == b && !unicode.IsDigit(a) || c == d && !unicode.IsDigit(c)
-}
-
-// says reports whether a text has letters, and nothing that ends a sentence.
-func says(text string) bool {
-	return strings.ContainsFunc(text, unicode.IsLetter) && !strings.ContainsAny(text, "，。；！？,;!?")
-}
+// plain is a text with letters, and nothing that ends a sentence.
+var plain = regexp.MustCompile(`^[^，。；！？,;!?]*\pL[^，。；！？,;!?]*$`)

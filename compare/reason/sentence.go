@@ -46,11 +46,7 @@ var because = map[string]Phrase{
 	compare.OtherDay:  {"另一日的同类消息", "news of its kind of another day"},
 }
 
-var (
-	colon   = Phrase{"：", ": "}
-	between = Phrase{"；", "; "}
-	list    = Phrase{"、", ", "}
-)
+var colon, list = Phrase{"：", ": "}, Phrase{"、", ", "}
 
 // wholeShare is the share of a text from which it stands in another one as a whole.
 const wholeShare = .97
@@ -94,7 +90,7 @@ func (f *Facts) covered(language string) string {
 		said = Phrase{"正文全见于先到稿", "all of it is in the earlier text"}
 	case c.Later >= compare.NearlyAll:
 		said = Phrase{"几乎全文见于先到稿", "nearly all of it is in the earlier text"}
-	case f.Reason == compare.SameText || f.Reason == compare.Reworded || f.Reason == compare.Contained:
+	case len(f.New.Quotes) == 0 && c.Later > .5 && !extends && f.Reason != compare.OtherFacts:
 		said = Phrase{"大半见于先到稿，或为改写", "most of it is in the earlier text, or reworded"}
 	case c.Later >= compare.Most:
 		said = Phrase{"大半见于先到稿", "most of it is in the earlier text"}
@@ -117,7 +113,7 @@ func Sentence(f *Facts, language string) string {
 	}
 	switch said := f.covered(language); {
 	case len(f.New.Quotes) > 0:
-		return said + between.In(language) + Phrase{"新增", "new"}.In(language) + colon +
+		return said + Phrase{"；新增", "; new"}.In(language) + colon +
 			strings.Join(f.New.Quotes, list.In(language))
 	case begins:
 		return word + colon + said
