@@ -11,7 +11,7 @@ import (
 // entry is a user in one history, in memory. It stays in the cache until it is evicted,
 // which never happens while it holds anything that the state file does not.
 type entry struct {
-	addr string
+	addr state.Address
 	pol  *Policy
 
 	mu      sync.RWMutex
@@ -33,13 +33,15 @@ type entry struct {
 // an entry that is in use.
 type cache struct {
 	mu      sync.Mutex
-	entries map[string]*entry // mu
-	bytes   int64             // mu
-	newest  list.List         // mu; of *entry, by last use
+	entries map[state.Address]*entry // mu
+	bytes   int64                    // mu
+	newest  list.List                // mu; of *entry, by last use
 	budget  int64
 }
 
-func newCache(budget int64) *cache { return &cache{entries: map[string]*entry{}, budget: budget} }
+func newCache(budget int64) *cache {
+	return &cache{entries: map[state.Address]*entry{}, budget: budget}
+}
 
 // size is the number of users in memory, and the bytes they take.
 func (c *cache) size() (users int, bytes int64) {
@@ -48,16 +50,16 @@ func (c *cache) size() (users int, bytes int64) {
 	return len(c.entries), c.bytes
 }
 
-// acquire pins an entry. addr is only copied when the entry is new.
-func (c *cache) acquire(addr []byte, pol *Policy) (e *entry, known bool) {
+// acquire pins an entry.
+func (c *cache) acquire(addr state.Address, pol *Policy) (e *entry, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, known = c.entries[string(addr)]
+	e, known = c.entries[addr]
 	if known {
 		c.newest.MoveToFront(e.place)
 	} else {
-		e = &entry{addr: string(addr), pol: pol}
-		c.entries[e.addr], e.place = e, c.newest.PushFront(e)
+		e = &entry{addr: addr, pol: pol}
+		c.entries[addr], e.place = e, c.newest.PushFront(e)
 	}
 	e.refs++
 	return e, known
@@ -103,7 +105,7 @@ const entryOverhead = 352
 
 // weigh is the memory of an entry. The caller holds its lock.
 func (e *entry) weigh() int64 {
-	n := entryOverhead + len(e.addr)
+	n := entryOverhead + len(e.addr.User)
 	if e.st != nil {
 		n += e.st.Size()
 	}

@@ -41,10 +41,10 @@ func (s *core) scene(name string) Scene {
 	return s.cfg.Scenes[""]
 }
 
-// entry pins the entry of an address in a history.
-func (s *core) entry(history string, addr []byte) (c *cache, e *entry, known bool) {
+// entry pins the entry of a user in a history.
+func (s *core) entry(history, user string) (c *cache, e *entry, known bool) {
 	c = s.cache.Load()
-	e, known = c.acquire(addr, s.policies[history])
+	e, known = c.acquire(state.Address{History: history, User: user}, s.policies[history])
 	return c, e, known
 }
 

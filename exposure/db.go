@@ -124,14 +124,13 @@ func (r *rows) one(use func([]byte) error, query string, key ...any) (found bool
 }
 
 // load is the state of an address, without its shards.
-func (r *rows) load(addr string) (*state.State, error) {
-	history, user := state.SplitAddress(addr)
+func (r *rows) load(addr state.Address) (*state.State, error) {
 	s := &state.State{}
 	_, err := r.one(func(b []byte) (err error) {
 		s, err = state.DecodeHead(b, addr)
 		return err
-	}, "SELECT head FROM user WHERE history = ? AND user = ?", history, user)
-	return s, wrap.Err(err, "exposure: read user %q", user)
+	}, "SELECT head FROM user WHERE history = ? AND user = ?", addr.History, addr.User)
+	return s, wrap.Err(err, "exposure: read user %q", addr.User)
 }
 
 // fetch is a state.Fetcher.

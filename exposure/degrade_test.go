@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/state"
 )
 
 // TestDeadline: a request does not wait beyond its deadline for another request that holds
@@ -18,9 +17,7 @@ func TestDeadline(t *testing.T) {
 		f := newFixture(t, Config{FailClosed: closed})
 		f.report(Seen, "u", "a")
 		f.restart()
-		addr := []byte(state.Address("", "u"))
-		g := f.cache.Load()
-		e, _ := g.acquire(addr, f.policies[""])
+		g, e, _ := f.entry("", "u")
 		e.mu.Lock() // until the answer is there: a request that waits for the lock never returns
 		want := map[bool]Response{
 			false: {Items: []string{"a", "b"}, Degraded: "open: the deadline passed"},

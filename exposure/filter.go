@@ -233,9 +233,7 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 	if err := s.notReady(); err != nil {
 		return err
 	}
-	var buf [2*wire.MaxIDBytes + 1]byte
-	addr := append(append(append(buf[:0], history...), 0), user...)
-	g, e, known := s.entry(history, addr)
+	g, e, known := s.entry(history, user)
 	now := s.cfg.Clock().In(s.cfg.Location)
 	// Checked again: if the store failed and resumed meanwhile, the entry may lack events
 	// that are still to be read from the log.
@@ -245,7 +243,7 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 	}
 	var asked *redis.Asked
 	if s.fleet != nil && known { // the answer is not waited for yet
-		asked = s.fleet.Redis.Ask(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
+		asked = s.fleet.Redis.Ask(ctx, e.addr)
 	}
 	if compute {
 		*keys = s.keysOf(r, *keys, user)

@@ -10,7 +10,6 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
-	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
 	"jianguo/internal/streams"
@@ -147,7 +146,7 @@ func (f *fleet) refresh(ctx context.Context, e *entry, asked *redis.Asked, look 
 	ctx, cancel := context.WithTimeout(ctx, redisWait)
 	defer cancel()
 	ticket := e.tickets.Add(1)
-	rec, err := f.Redis.Get(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
+	rec, err := f.Redis.Get(ctx, e.addr)
 	if err != nil {
 		return false, err
 	}

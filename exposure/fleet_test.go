@@ -106,11 +106,11 @@ func (f *fleetTest) open(i int) {
 // sharedState is what Redis holds of a user, without the time of the last exposure: a link and what it tells another user's owner are
 // logged at two times.
 func (f *fleetTest) sharedState(history, user string) string {
-	rec, err := f.two[0].fleet.Redis.Get(f.t.Context(), redis.Key{History: history, User: user})
+	rec, err := f.two[0].fleet.Redis.Get(f.t.Context(), state.Address{History: history, User: user})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	st, err := rec.State(state.Address(history, user))
+	st, err := rec.State(state.Address{History: history, User: user})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -327,14 +327,14 @@ func TestFencedWrites(t *testing.T) {
 	if err := conn.Advance(ctx, 3, second.Epoch, 7, nil); err != nil {
 		t.Error(err)
 	}
-	key := redis.Key{User: "u"}
+	key := state.Address{User: "u"}
 	version := func(epoch, seq uint64) redis.Version { return redis.Version{Epoch: epoch, Seq: seq} }
 	write := func(found, to redis.Version, head string) error {
 		have := found.String()
 		if found == (redis.Version{}) {
 			have = ""
 		}
-		return conn.Put(ctx, []redis.Write{{Key: key, TTL: time.Hour, Found: have, Record: redis.Record{Version: to, Head: []byte(head)}}})
+		return conn.Put(ctx, []redis.Write{{Address: key, TTL: time.Hour, Found: have, Record: redis.Record{Version: to, Head: []byte(head)}}})
 	}
 	if err := write(redis.Version{}, version(first.Epoch, 4), "head"); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/exposure/redis"
+	"jianguo/exposure/state"
 	"jianguo/internal/testbed"
 )
 
@@ -94,7 +95,7 @@ func TestDamagedRecords(t *testing.T) {
 			}
 		}
 		others := func() []string {
-			rec, err := f.two[0].fleet.Redis.Get(t.Context(), redis.Key{User: user})
+			rec, err := f.two[0].fleet.Redis.Get(t.Context(), state.Address{User: user})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -71,7 +72,9 @@ func (s *writer) flush(ctx context.Context) error {
 	if len(list) == 0 && n == 0 {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b *entry) int { return strings.Compare(a.addr, b.addr) })
+	slices.SortFunc(list, func(a, b *entry) int {
+		return cmp.Or(strings.Compare(a.addr.History, b.addr.History), strings.Compare(a.addr.User, b.addr.User))
+	})
 	written, err := must.Try(func() int { return s.writeAll(list, forgotten, gen, seq) })
 	if err != nil {
 		err = fmt.Errorf("exposure: flush up to %d: %w", seq, err)
@@ -147,11 +150,10 @@ func (s *writer) take(e *entry, gen uint64) *state.Snapshot {
 	return e.st.Snapshot(e.addr, s.nextShard)
 }
 
-func (f *flushTx) put(addr string, snap *state.Snapshot) {
-	history, user := state.SplitAddress(addr)
+func (f *flushTx) put(addr state.Address, snap *state.Snapshot) {
 	if snap.Corrupt != "" {
 		f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?",
-			snap.Corrupt, history, user)
+			snap.Corrupt, addr.History, addr.User)
 	}
 	for _, id := range snap.Freed {
 		f.exec("DELETE FROM shard WHERE id = ?", id)
@@ -162,10 +164,11 @@ func (f *flushTx) put(addr string, snap *state.Snapshot) {
 	}
 	f.written += len(snap.Head)
 	if snap.Head == nil {
-		f.exec("DELETE FROM user WHERE history = ? AND user = ?", history, user)
+		f.exec("DELETE FROM user WHERE history = ? AND user = ?", addr.History, addr.User)
 		return
 	}
-	f.exec("INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head", history, user, snap.Head)
+	f.exec("INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head",
+		addr.History, addr.User, snap.Head)
 }
 
 // afterFlush releases the entries. Users without requests leave memory at once, so that a

@@ -11,15 +11,12 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/state"
 )
 
 // stateOf returns what a store remembers of a user.
 func stateOf(t *testing.T, s *Store, user string) string {
 	t.Helper()
-	addr := []byte(state.Address("", user))
-	g := s.cache.Load()
-	e, _ := g.acquire(addr, s.policies[""])
+	g, e, _ := s.entry("", user)
 	defer g.release(e, -1, true)
 	e.mu.Lock()
 	defer e.mu.Unlock()

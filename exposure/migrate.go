@@ -88,18 +88,18 @@ func (m *Move) write(ctx context.Context, db *sql.DB, row *sql.Rows) (w redis.Wr
 	if f.Err != nil {
 		must.Do(fmt.Errorf("user %q: %w: repair the directory first", f.User, f.Err))
 	}
-	w.Key, w.Record = f.Key, *f.Record
+	w.Address, w.Record = f.Address, *f.Record
 	w.TTL = max(time.Until(time.Unix(st.Last(), 0).Add(m.Kept(w.History))), time.Hour)
 	return w
 }
 
 // compare returns an error if the Redis does not hold the same bytes.
 func (m *Move) compare(ctx context.Context, writes []redis.Write) error {
-	var keys []redis.Key
+	var addrs []state.Address
 	for _, w := range writes {
-		keys = append(keys, w.Key)
+		addrs = append(addrs, w.Address)
 	}
-	found, err := m.Redis.Read(ctx, false, keys...)
+	found, err := m.Redis.Read(ctx, false, addrs...)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (m *Move) fill(ctx context.Context, file string, old map[string]string) (us
 				for id, data := range f.Shards {
 					snap.Shards = append(snap.Shards, state.ShardImage{ID: id, Data: data})
 				}
-				to.put(state.Address(f.History, f.User), snap)
+				to.put(f.Address, snap)
 				users++
 			}
 			m.Progress("exporting", users, 0)

@@ -27,16 +27,16 @@ type owner struct {
 	*fleet
 	part    int
 	mark    redis.Mark
-	end     eventlog.State    // of the log, by the last look
-	applied uint64            // as Redis has it
-	refused map[uint64]string // of recent entries: why they were not applied
-	known   map[string]*owned // the users of the batch, by address
-	broken  map[string]bool   // those whose shards cannot be read, by address
+	end     eventlog.State           // of the log, by the last look
+	applied uint64                   // as Redis has it
+	refused map[uint64]string        // of recent entries: why they were not applied
+	known   map[state.Address]*owned // the users of the batch
+	broken  map[state.Address]bool   // those whose shards cannot be read
 }
 
 // owned is a user in a history, of the batch that is being applied.
 type owned struct {
-	key     redis.Key
+	addr    state.Address
 	pol     *Policy
 	st      *state.State
 	found   string // in Redis
@@ -96,7 +96,7 @@ func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 		f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32)
 		must.Do(f.Acks.Tell(part))
 		return &owner{fleet: f, part: part, mark: mark, end: log, applied: mark.Applied,
-			refused: map[uint64]string{}, broken: map[string]bool{}}
+			refused: map[uint64]string{}, broken: map[state.Address]bool{}}
 	})
 }
 
@@ -156,17 +156,17 @@ func (o *owner) advance(ctx context.Context) error {
 // applyBatch applies a batch in memory and writes the users that it changed.
 func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) error {
 	events, bad := make([]*event, len(batch)), make([]error, len(batch))
-	var keys []redis.Key
+	var addrs []state.Address
 	for i := range batch {
 		events[i], bad[i] = o.decode(batch[i], new(wire.Query))
 		if ev := events[i]; ev != nil && redis.PartitionOf(ev.user) == o.part {
 			for _, history := range o.historiesOf(ev) {
-				keys = append(keys, redis.Key{History: history, User: ev.user})
+				addrs = append(addrs, state.Address{History: history, User: ev.user})
 			}
 		}
 	}
-	o.known, o.end.Last = map[string]*owned{}, max(o.end.Last, batch[len(batch)-1].Seq)
-	if err := o.read(ctx, keys); err != nil {
+	o.known, o.end.Last = map[state.Address]*owned{}, max(o.end.Last, batch[len(batch)-1].Seq)
+	if err := o.read(ctx, addrs); err != nil {
 		return err
 	}
 	for i, e := range batch {
@@ -189,14 +189,14 @@ func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) error {
 }
 
 // read reads the heads of users that are not known yet.
-func (o *owner) read(ctx context.Context, keys []redis.Key) error {
+func (o *owner) read(ctx context.Context, addrs []state.Address) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
-	var unread []redis.Key
-	for _, k := range keys {
-		if addr := state.Address(k.History, k.User); o.known[addr] == nil {
-			o.known[addr] = &owned{key: k, pol: o.policies[k.History], st: new(state.State)}
-			unread = append(unread, k)
+	var unread []state.Address
+	for _, addr := range addrs {
+		if o.known[addr] == nil {
+			o.known[addr] = &owned{addr: addr, pol: o.policies[addr.History], st: new(state.State)}
+			unread = append(unread, addr)
 		}
 	}
 	if len(unread) == 0 {
@@ -207,14 +207,13 @@ func (o *owner) read(ctx context.Context, keys []redis.Key) error {
 		return err
 	}
 	for _, f := range records {
-		addr := state.Address(f.History, f.User)
-		u := o.known[addr]
+		u := o.known[f.Address]
 		u.found = f.Stored
-		if f.Err == nil && o.broken[addr] {
+		if f.Err == nil && o.broken[f.Address] {
 			f.Err = fmt.Errorf("shards of a user: %w", ErrCorrupt)
 		}
 		if f.Err == nil && f.Head != nil {
-			u.st, f.Err = state.DecodeHead(f.Head, addr)
+			u.st, f.Err = state.DecodeHead(f.Head, f.Address)
 		}
 		if f.Err != nil {
 			o.metrics.corrupt.Inc()
@@ -256,13 +255,13 @@ func (o *owner) check(ctx context.Context) error {
 // fetch reads shards of a user. If the record is no longer of the version that its head had, they do not fit that head.
 func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 	return func(shards []*state.Shard) error {
-		rec, err := o.Redis.Get(ctx, u.key)
+		rec, err := o.Redis.Get(ctx, u.addr)
 		if err == nil && rec.Stored != u.found {
 			err = redis.ErrFenced
 		}
 		for i := 0; i < len(shards) && err == nil; i++ {
 			if err = state.DecodeShard(rec.Shards[shards[i].ID()], shards[i]); err != nil {
-				o.broken[state.Address(u.key.History, u.key.User)] = true
+				o.broken[u.addr] = true
 			}
 		}
 		return err
@@ -278,7 +277,7 @@ func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
 	}
 	var histories []string
 	for _, history := range o.historiesOf(ev) {
-		v := o.known[state.Address(history, ev.user)].version
+		v := o.known[state.Address{History: history, User: ev.user}].version
 		if v.Epoch < o.mark.Base || v.Seq < ev.seq {
 			histories = append(histories, history)
 		}
@@ -291,7 +290,7 @@ func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
 
 // apply implements states.
 func (o *owner) apply(ctx context.Context, history string, ev *event) (state.Links, error) {
-	u := o.known[state.Address(history, ev.user)]
+	u := o.known[state.Address{History: history, User: ev.user}]
 	links := u.st.Links
 	err := u.st.Apply(u.pol, &ev.Event, o.fetch(ctx, u))
 	if err == nil && !ev.Try {
@@ -302,15 +301,15 @@ func (o *owner) apply(ctx context.Context, history string, ev *event) (state.Lin
 
 // linksOf implements states, for users of this partition or another.
 func (o *owner) linksOf(ctx context.Context, user string) (all state.Links, err error) {
-	var keys []redis.Key
+	var addrs []state.Address
 	for history := range o.policies {
-		keys = append(keys, redis.Key{History: history, User: user})
+		addrs = append(addrs, state.Address{History: history, User: user})
 	}
-	if err := o.read(ctx, keys); err != nil {
+	if err := o.read(ctx, addrs); err != nil {
 		return all, err
 	}
-	for _, k := range keys {
-		l := o.known[state.Address(k.History, k.User)].st.Links
+	for _, addr := range addrs {
+		l := o.known[addr].st.Links
 		all.From, all.Into = state.Union(all.From, l.From), state.Union(all.Into, l.Into)
 	}
 	return all, nil
@@ -344,9 +343,9 @@ func (o *owner) write(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
 	var writes []redis.Write
-	for addr, u := range o.known {
+	for _, u := range o.known {
 		if u.changed {
-			writes = append(writes, o.imageOf(addr, u))
+			writes = append(writes, o.imageOf(u))
 		}
 	}
 	if len(writes) == 0 {
@@ -356,9 +355,9 @@ func (o *owner) write(ctx context.Context) error {
 }
 
 // imageOf is what Redis is to hold of a user.
-func (o *owner) imageOf(addr string, u *owned) redis.Write {
-	snap := u.st.Snapshot(addr, o.nextShard)
-	w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, May: u.may,
+func (o *owner) imageOf(u *owned) redis.Write {
+	snap := u.st.Snapshot(u.addr, o.nextShard)
+	w := redis.Write{Address: u.addr, Found: u.found, Freed: snap.Freed, May: u.may,
 		TTL:    eventlog.ErasureDelay + 2*time.Hour,
 		Record: redis.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
 	for _, sh := range snap.Shards {

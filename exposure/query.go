@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
@@ -40,7 +39,7 @@ func (s *Store) checkQuery(user, scene string, items []string) error {
 // queryIn is Query in one history. Package must ends it.
 func (s *Store) queryIn(ctx context.Context, history, user string, items []string) trace.History {
 	pol := s.policies[history]
-	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
+	g, e, _ := s.entry(history, user)
 	if s.fleet != nil {
 		if _, err := s.fleet.refresh(ctx, e, nil, nil); err != nil {
 			g.release(e, -1, true)

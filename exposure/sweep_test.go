@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"jianguo/exposure/state"
 )
 
 // TestSweepLoop: what has expired leaves the file by itself, at the rate given.
@@ -101,10 +103,10 @@ func TestLogClockJumps(t *testing.T) {
 
 // Sweep looks at every row once and frees what has expired.
 func (s *Store) Sweep(ctx context.Context) error {
-	after := ""
+	var after state.Address
 	for {
 		var err error
-		if after, err = s.w.sweep(ctx, after, sweepBatch); err != nil || after == "" {
+		if after, err = s.w.sweep(ctx, after, sweepBatch); err != nil || after == (state.Address{}) {
 			return err
 		}
 	}

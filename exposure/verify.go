@@ -57,7 +57,7 @@ func VerifyFile(ctx context.Context, path string) (state.Report, error) {
 func recordOf(ctx context.Context, db sqlite.RowQuerier, row *sql.Rows) (f redis.Found, st *state.State) {
 	f.Record = &redis.Record{Version: redis.Moved, Stored: redis.Moved.String(), Shards: map[int64][]byte{}}
 	must.Do(row.Scan(&f.History, &f.User, &f.Head))
-	if st, f.Err = state.DecodeHead(f.Head, state.Address(f.History, f.User)); f.Err != nil {
+	if st, f.Err = state.DecodeHead(f.Head, f.Address); f.Err != nil {
 		return f, nil
 	}
 	for _, sh := range st.Shards() {

@@ -145,7 +145,7 @@ func (s *writer) tell(ctx context.Context, ev *event) error {
 
 // change changes the entry of a user in a history, which the next flush then writes.
 func (s *writer) change(ctx context.Context, history, user string, do func(*entry, *rows) error) error {
-	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
+	g, e, _ := s.entry(history, user)
 	e.mu.Lock()
 	defer g.unlock(e, true)
 	r := s.db.rows(ctx)

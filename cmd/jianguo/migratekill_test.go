@@ -152,7 +152,7 @@ func addHistories(t *testing.T, dir string, n int) {
 		if err := st.See(&policy, keys, now, now, nil); err != nil {
 			t.Fatal(err)
 		}
-		snap := st.Snapshot(states.Address(history, user), func() int64 { number++; return number })
+		snap := st.Snapshot(states.Address{History: history, User: user}, func() int64 { number++; return number })
 		execSQL(t, db, "INSERT INTO user VALUES (?, ?, ?)", history, user, snap.Head)
 		for _, sh := range snap.Shards {
 			execSQL(t, db, "INSERT INTO shard VALUES (?, ?)", sh.ID, sh.Data)
@@ -175,7 +175,7 @@ func inFile(t *testing.T, dir string) records {
 		if err := rows.Scan(&history, &user, &head); err != nil {
 			return err
 		}
-		st, err := states.DecodeHead([]byte(head), states.Address(history, user))
+		st, err := states.DecodeHead([]byte(head), states.Address{History: history, User: user})
 		if err != nil {
 			return err
 		}

@@ -49,12 +49,6 @@ func parseVersion(s string) (v Version, err error) {
 	return v, err
 }
 
-// Key names a record.
-type Key struct{ History, User string }
-
-// KeyOf makes a key of its parts.
-func KeyOf(history, user string) Key { return Key{history, user} }
-
 // Record is a user in one history.
 type Record struct {
 	Version Version // zero: there is no record; the highest: Stored is none
@@ -65,7 +59,7 @@ type Record struct {
 }
 
 // State decodes a record of an address with all its shards.
-func (r *Record) State(addr string) (*state.State, error) {
+func (r *Record) State(addr state.Address) (*state.State, error) {
 	if r.Head == nil {
 		return new(state.State), nil
 	}
@@ -92,7 +86,7 @@ const (
 
 // Write is a record's new state. Of its shards it has those that changed.
 type Write struct {
-	Key
+	state.Address
 	Record
 	Found string        // the version that the new state was made of, as Redis has it
 	Freed []int64       // shards that are no longer needed
@@ -158,7 +152,7 @@ func trust(c *tls.Config, q url.Values) (err error) {
 func (r *Conn) Close() { r.Client.Close() }
 
 // Name is the name of a record's key.
-func (r *Conn) Name(k Key) string { return r.Prefix + ":{" + k.User + "}:" + k.History }
+func (r *Conn) Name(a state.Address) string { return r.Prefix + ":{" + a.User + "}:" + a.History }
 
 func (r *Conn) part(p int) string { return r.Prefix + ":part:" + strconv.Itoa(p) }
 
@@ -166,8 +160,8 @@ func (r *Conn) part(p int) string { return r.Prefix + ":part:" + strconv.Itoa(p)
 type Asked struct{ stream rueidis.RedisResultStream }
 
 // Ask asks for the version of a record, and does not wait. The caller reads the answer.
-func (r *Conn) Ask(ctx context.Context, k Key) *Asked {
-	return &Asked{r.Client.DoStream(ctx, r.Client.B().Hget().Key(r.Name(k)).Field("v").Build())}
+func (r *Conn) Ask(ctx context.Context, addr state.Address) *Asked {
+	return &Asked{r.Client.DoStream(ctx, r.Client.B().Hget().Key(r.Name(addr)).Field("v").Build())}
 }
 
 // Version reads the answer as it is stored: "" where there is no record.
@@ -206,7 +200,7 @@ func parseRecord(fields []string) *Record {
 
 // Found is a record as Redis has it, or why that is none: an error that wraps ErrCorrupt.
 type Found struct {
-	Key
+	state.Address
 	*Record // without anything: it has expired meanwhile
 	Err     error
 }
@@ -214,21 +208,21 @@ type Found struct {
 // noHash is what stands for the version of a key of another type.
 const noHash = "WRONGTYPE"
 
-// Read reads records in one pipeline, in the order of the keys; with headsOnly without their shards.
-func (r *Conn) Read(ctx context.Context, headsOnly bool, keys ...Key) ([]Found, error) {
-	commands := make(rueidis.Commands, len(keys))
-	for i, k := range keys {
-		if commands[i] = r.Client.B().Hgetall().Key(r.Name(k)).Build(); headsOnly {
-			commands[i] = r.Client.B().Hmget().Key(r.Name(k)).Field("v", "h").Build()
+// Read reads records in one pipeline, in the order of their addresses; with headsOnly without their shards.
+func (r *Conn) Read(ctx context.Context, headsOnly bool, addrs ...state.Address) ([]Found, error) {
+	commands := make(rueidis.Commands, len(addrs))
+	for i, addr := range addrs {
+		if commands[i] = r.Client.B().Hgetall().Key(r.Name(addr)).Build(); headsOnly {
+			commands[i] = r.Client.B().Hmget().Key(r.Name(addr)).Field("v", "h").Build()
 		}
 	}
-	out := make([]Found, len(keys))
+	out := make([]Found, len(addrs))
 	for i, result := range r.Client.DoMulti(ctx, commands...) {
 		fields, err := result.AsStrSlice() // "" for one that is missing: none is empty
 		if headsOnly && err == nil {
 			fields = []string{"v", fields[0], "h", fields[1]}
 		}
-		out[i] = Found{Key: keys[i], Record: parseRecord(fields)}
+		out[i] = Found{Address: addrs[i], Record: parseRecord(fields)}
 		if bad, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(bad.Error(), noHash) {
 			out[i].Stored, out[i].Err = noHash, fmt.Errorf("exposure: the key is no hash: %w", state.ErrCorrupt)
 		} else if err != nil {
@@ -239,8 +233,8 @@ func (r *Conn) Read(ctx context.Context, headsOnly bool, keys ...Key) ([]Found, 
 }
 
 // Get returns a record.
-func (r *Conn) Get(ctx context.Context, k Key) (*Record, error) {
-	found, err := r.Read(ctx, false, k)
+func (r *Conn) Get(ctx context.Context, addr state.Address) (*Record, error) {
+	found, err := r.Read(ctx, false, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +282,7 @@ func (r *Conn) Put(ctx context.Context, writes []Write) error {
 		for id, b := range w.Shards {
 			args = append(args, strconv.FormatInt(id, 10), rueidis.BinaryString(b))
 		}
-		calls[i] = rueidis.LuaExec{Keys: []string{r.Name(w.Key)}, Args: args}
+		calls[i] = rueidis.LuaExec{Keys: []string{r.Name(w.Address)}, Args: args}
 	}
 	var failed error
 	for _, result := range putScript.ExecMulti(ctx, r.Client, calls...) {

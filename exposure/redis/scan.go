@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"jianguo/exposure/state"
 )
 
 // What follows is for commands that move users' histories into a Redis and back, or verify them there, and for the
@@ -49,16 +51,16 @@ func Pattern(s string) string {
 // twice.
 func (r *Conn) Each(ctx context.Context, use func(records []Found, others []string) error) error {
 	return Scan(ctx, r.Client, Pattern(r.Prefix+":")+"*", func(names []string) error {
-		var keys []Key
+		var addrs []state.Address
 		var others []string
 		for _, name := range names {
-			if k, ok := r.keyNamed(name); ok {
-				keys = append(keys, k)
+			if addr, ok := r.addressOf(name); ok {
+				addrs = append(addrs, addr)
 			} else {
 				others = append(others, name)
 			}
 		}
-		records, err := r.Read(ctx, false, keys...)
+		records, err := r.Read(ctx, false, addrs...)
 		if err != nil {
 			return err
 		}
@@ -66,14 +68,14 @@ func (r *Conn) Each(ctx context.Context, use func(records []Found, others []stri
 	})
 }
 
-// keyNamed reads the name of a record; ok is false for another key of the store.
-func (r *Conn) keyNamed(name string) (k Key, ok bool) {
+// addressOf reads the name of a record; ok is false for another key of the store.
+func (r *Conn) addressOf(name string) (addr state.Address, ok bool) {
 	rest, begins := strings.CutPrefix(name, r.Prefix+":{")
 	end := strings.LastIndex(rest, "}:")
 	if !begins || end < 0 {
-		return k, false
+		return addr, false
 	}
-	return Key{User: rest[:end], History: rest[end+2:]}, true
+	return state.Address{User: rest[:end], History: rest[end+2:]}, true
 }
 
 // ErrLive says that a Redis holds what a service has written.
@@ -98,7 +100,7 @@ func (r *Conn) Clear(ctx context.Context) error {
 			if f.Err != nil || f.Version != Moved && f.Version != (Version{}) {
 				return fmt.Errorf("user %q: %w", f.User, errors.Join(ErrLive, f.Err))
 			}
-			commands = append(commands, r.Client.B().Del().Key(r.Name(f.Key)).Build())
+			commands = append(commands, r.Client.B().Del().Key(r.Name(f.Address)).Build())
 		}
 		var err error
 		for _, result := range r.Client.DoMulti(ctx, commands...) {

@@ -62,7 +62,7 @@ var other = regexp.MustCompile(`^:(secret|part:([0-9]|1[0-5]))$`)
 
 // Record verifies a record with its shards.
 func (v *Verifier) Record(f Found) {
-	addr, err := state.Address(f.History, f.User), f.Err
+	addr, err := f.Address, f.Err
 	if err == nil && f.Stored != f.Version.String() {
 		if f.Stored == "" && f.Head == nil && len(f.Shards) == 0 {
 			return // it has expired
@@ -104,12 +104,12 @@ func (v *Verifier) Record(f Found) {
 	}
 }
 
-func (v *Verifier) shard(addr string, sh state.Shard, data []byte) {
+func (v *Verifier) shard(addr state.Address, sh state.Shard, data []byte) {
 	v.Shards++
 	if err := sh.Verify(data); err != nil {
 		v.Say("user %q: %w", addr, err)
 	}
-	user := xxh3.HashString(addr)
+	user := xxh3.HashString(addr.String())
 	if first, ok := v.owner[sh.ID()]; ok && first != user {
 		v.Say("user %q: shard %d is another user's too", addr, sh.ID())
 	}

@@ -27,7 +27,7 @@ import (
 //	twice   users whose histories count, and those for whom this one does: uvarint number, then for each uvarint
 //	        length and bytes
 //	u32     checksum: the low half of XXH3-64 of all before it, seeded with that of
-//	        the row's address, so that a row under another user's name is refused too
+//	        the row's address (history, zero byte, user): a row under another user's name is refused too
 //
 // A shard is
 //
@@ -53,9 +53,8 @@ func ShardBytes(m uint32) int { return shardOverhead + int(m+63)/64*8 }
 
 func checksum(b []byte, seed uint64) uint32 { return uint32(xxh3.HashSeed(b, seed)) }
 
-// appendHead encodes the head of a state. addr is the row's address: history, zero
-// byte, user.
-func appendHead(b []byte, s *State, addr string) []byte {
+// appendHead encodes the head of a state.
+func appendHead(b []byte, s *State, addr Address) []byte {
 	start := len(b)
 	le := binary.LittleEndian
 	b = append(b, formatVersion)
@@ -105,7 +104,7 @@ func appendHead(b []byte, s *State, addr string) []byte {
 			b = append(binary.AppendUvarint(b, uint64(len(u))), u...)
 		}
 	}
-	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr)))
+	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr.String())))
 }
 
 // reader reads bytes that may be damaged. Package must ends its methods.
@@ -142,7 +141,7 @@ func (r *reader) count(what string, max, each int) int {
 }
 
 // DecodeHead reads a head. Any input gives a state that is safe to use, or an error.
-func DecodeHead(b []byte, addr string) (*State, error) {
+func DecodeHead(b []byte, addr Address) (*State, error) {
 	if len(b) < 5 {
 		return nil, fmt.Errorf("exposure: head of %d bytes: %w", len(b), ErrCorrupt)
 	}
@@ -150,7 +149,7 @@ func DecodeHead(b []byte, addr string) (*State, error) {
 		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d", b[0], formatVersion)
 	}
 	body := b[:len(b)-4]
-	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr)) {
+	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr.String())) {
 		return nil, fmt.Errorf("exposure: head checksum: %w", ErrCorrupt)
 	}
 	return must.Try(func() *State { return (&reader{body[1:]}).head() })

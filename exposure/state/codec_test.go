@@ -52,8 +52,8 @@ func aState(t *rapid.T) *State {
 func TestCodecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := aState(t)
-		head := appendHead([]byte("before"), s, "h\x00u")[len("before"):]
-		got, err := DecodeHead(head, "h\x00u")
+		head := appendHead([]byte("before"), s, Address{"h", "u"})[len("before"):]
+		got, err := DecodeHead(head, Address{"h", "u"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,12 +65,12 @@ func TestCodecRoundTrip(t *testing.T) {
 		if !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v\nwant %+v", got, s)
 		}
-		if _, err := DecodeHead(head, "h\x00v"); !errors.Is(err, ErrCorrupt) {
+		if _, err := DecodeHead(head, Address{"h", "v"}); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("another user's row: %v", err)
 		}
 		bit := rapid.IntRange(8, 8*len(head)-1).Draw(t, "bit")
 		head[bit/8] ^= 1 << (bit % 8)
-		if _, err := DecodeHead(head, "h\x00u"); !errors.Is(err, ErrCorrupt) {
+		if _, err := DecodeHead(head, Address{"h", "u"}); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("bit %d flipped: %v", bit, err)
 		}
 	})
@@ -84,7 +84,7 @@ func TestWorkedExample(t *testing.T) {
 	if err := s.See(&p, []uint32{0x11223344, 0x55667788}, at, at, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := hex.EncodeToString(appendHead(nil, s, "\x00u"))
+	got := hex.EncodeToString(appendHead(nil, s, Address{User: "u"}))
 	want := "01" + "80a6aab206" + "000000" + "01" + "aeb602" + "02" + "44332211" + "88776655" + "000000"
 	if !strings.HasPrefix(got, want) || len(got) != len(want)+8 {
 		t.Fatalf("got %s, want %s and a checksum", got, want)
@@ -102,6 +102,7 @@ func resum(b []byte, seed uint64) []byte {
 }
 
 func FuzzDecodeHead(f *testing.F) {
+	addr := Address{User: "u"}
 	p, _ := Policy{Slots: 2, Capacity: 64, Tail: 8}.WithDefaults()
 	s := &State{}
 	for i := range uint32(200) {
@@ -111,17 +112,17 @@ func FuzzDecodeHead(f *testing.F) {
 	for i := range s.shards {
 		s.shards[i].id = int64(i) + 1
 	}
-	f.Add(appendHead(nil, s, "u"))
+	f.Add(appendHead(nil, s, addr))
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	s.Links = Links{From: []string{"phone", "x"}, Into: []string{"ann"}, Imported: true}
-	f.Add(appendHead(nil, s, "u"))
+	f.Add(appendHead(nil, s, addr))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := DecodeHead(resum(b, xxh3.HashString("u")), "u")
+		s, err := DecodeHead(resum(b, xxh3.HashString(addr.String())), addr)
 		if err != nil {
 			return
 		}
 		// A decoded state can be used. Encoded and decoded again, it is the same.
-		again, err := DecodeHead(appendHead(nil, s, "u"), "u")
+		again, err := DecodeHead(appendHead(nil, s, addr), addr)
 		if err != nil || !reflect.DeepEqual(s, again) {
 			t.Fatalf("%+v\n%+v\n%v", s, again, err)
 		}

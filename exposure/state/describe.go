@@ -57,7 +57,7 @@ func (s *State) Describe(p *Policy, now time.Time) trace.History {
 		info.Bytes += si.Bytes
 	}
 	if !s.Empty() {
-		info.Bytes += len(appendHead(nil, s, ""))
+		info.Bytes += len(appendHead(nil, s, Address{}))
 	}
 	info.Rate = s.rate(p, now)
 	return info

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bits-and-blooms/bloom/v3"
@@ -77,14 +76,10 @@ type View struct {
 	Links Links
 }
 
-// Address is a user in a history, as one string.
-func Address(history, user string) string { return history + "\x00" + user }
+// Address is a user in a history.
+type Address struct{ History, User string }
 
-// SplitAddress takes it apart.
-func SplitAddress(addr string) (history, user string) {
-	history, user, _ = strings.Cut(addr, "\x00")
-	return history, user
-}
+func (a Address) String() string { return a.History + "\x00" + a.User }
 
 // State is everything remembered of one user in one history. It is plain data, owned by an
 // entry and its lock. Time is always an argument, that of the event for a change and that of
@@ -382,7 +377,7 @@ type ShardImage struct {
 }
 
 // Snapshot encodes a state and marks it clean. Shards without a row get the next number.
-func (st *State) Snapshot(addr string, number func() int64) *Snapshot {
+func (st *State) Snapshot(addr Address, number func() int64) *Snapshot {
 	snap := &Snapshot{Freed: st.freed, Corrupt: st.Corrupt}
 	st.freed, st.Corrupt = nil, ""
 	for i := range st.shards {
