@@ -41,8 +41,8 @@ type fleet struct {
 	failing [redis.Partitions]streams.Trouble
 }
 
-// openFleet makes the store one whose states are in Redis. Package must ends it.
-func (s *Store) openFleet(ctx context.Context) {
+// openFleet makes the store one whose states are in Redis, until running ends. Package must ends it.
+func (s *Store) openFleet(ctx, running context.Context) {
 	log, ok := s.cfg.Log.(*eventlog.NATS)
 	if !ok {
 		must.Do(errors.New("exposure: a shared store needs a log with partitions"))
@@ -52,12 +52,10 @@ func (s *Store) openFleet(ctx context.Context) {
 	f.again.Store(&again)
 	f.evicts.Store("")
 	f.adoptSecret(ctx)
-	running, stop := context.WithCancel(context.Background())
-	s.stop, s.fleet = stop, f
+	s.fleet = f
 	f.Owners.Own = f.keep
 	s.done.Go(func() { f.Owners.Run(running) })
 	s.done.Go(func() { f.watch(running) })
-	s.startSaving(running)
 	s.setReady()
 }
 

@@ -22,12 +22,9 @@ type Store struct {
 	w     *writer
 	fleet *fleet // nil: states are in the file
 
-	stop context.CancelFunc // of the loops; written while none runs
-	done sync.WaitGroup     // of the loops
-
-	broke     chan struct{} // the store has failed
-	endHealer context.CancelFunc
-	healer    sync.WaitGroup
+	end   context.CancelFunc // of the loops
+	done  sync.WaitGroup     // of the loops
+	broke chan struct{}      // the store has failed
 }
 
 // popularSuffix follows the name of the state file in the name of the file of the popular
@@ -67,17 +64,19 @@ func (s *Store) open(ctx context.Context) {
 	}
 	clock := func() time.Time { return s.cfg.Clock().In(s.cfg.Location) }
 	s.Traces = must.Get(trace.Open(ctx, s.db.write, clock, s.cfg.Logger))
+	running, end := context.WithCancel(context.Background())
+	s.end = end
 	if s.cfg.Shared != nil {
-		s.openFleet(ctx)
-		return
+		s.openFleet(ctx, running)
+	} else {
+		if s.cfg.Steady != nil {
+			s.db.resumeClock(ctx, s.cfg.Steady)
+		}
+		last := s.recover(ctx)
+		s.done.Go(func() { s.serve(running, last) })
 	}
-	if s.cfg.Steady != nil {
-		s.db.resumeClock(ctx, s.cfg.Steady)
-	}
-	s.start(s.recover(ctx))
-	healing, end := context.WithCancel(context.Background())
-	s.endHealer = end
-	s.healer.Go(func() { s.heal(healing) })
+	s.done.Go(func() { s.Traces.SaveLoop(running) })
+	s.done.Go(func() { s.popular.SaveLoop(running, s.cfg.Path+popularSuffix, s.cfg.Logger) })
 }
 
 // openHistories fills in the histories that scenes name.
@@ -130,13 +129,34 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 	return log.Last
 }
 
-func (s *Store) start(last uint64) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
+// maxHealWait is the longest time between two tries to resume.
+const maxHealWait = time.Minute
+
+// serve applies the log until ctx ends. After a failure it resumes as a start would: from the file, and from the
+// events that the log holds since.
+func (s *Store) serve(ctx context.Context, last uint64) {
+	for ctx.Err() == nil {
+		s.run(ctx, last)
+		pause := s.cfg.HealAfter
+		for err := s.Err(); err != nil; pause = min(2*pause, max(maxHealWait, s.cfg.HealAfter)) {
+			if wait.For(ctx, pause) != nil {
+				return
+			}
+			if last, err = s.resume(ctx); err != nil {
+				s.cfg.Logger.Error("exposure: the store cannot go on yet", "err", err)
+			}
+		}
+	}
+}
+
+// run applies the log until ctx ends, or the store has failed.
+func (s *Store) run(ctx context.Context, last uint64) {
+	ctx, stop := context.WithCancel(ctx)
 	if s.w.applied.Seq() >= last {
 		s.setReady()
 	}
-	s.done.Go(func() {
+	var loops sync.WaitGroup
+	loops.Go(func() {
 		err := s.cfg.Log.Consume(ctx, s.w.applied.Seq(), func(e eventlog.Entry) error {
 			if err := s.w.waitRoom(ctx); err != nil {
 				return err
@@ -155,15 +175,14 @@ func (s *Store) start(last uint64) {
 			s.fail(fmt.Errorf("exposure: consume: %w", err))
 		}
 	})
-	s.done.Go(func() { s.w.flushLoop(ctx) })
-	s.done.Go(func() { s.w.sweepLoop(ctx) })
-	s.startSaving(ctx)
-}
-
-// startSaving starts the loops that write what is not part of users' states.
-func (s *Store) startSaving(ctx context.Context) {
-	s.done.Go(func() { s.Traces.SaveLoop(ctx) })
-	s.done.Go(func() { s.popular.SaveLoop(ctx, s.cfg.Path+popularSuffix, s.cfg.Logger) })
+	loops.Go(func() { s.w.flushLoop(ctx) })
+	loops.Go(func() { s.w.sweepLoop(ctx) })
+	select {
+	case <-ctx.Done():
+	case <-s.broke:
+	}
+	stop()
+	loops.Wait()
 }
 
 func (s *Store) setReady() {
@@ -173,7 +192,7 @@ func (s *Store) setReady() {
 	}
 }
 
-// fail stops the store until heal has resumed it: after an error of the disk, what is in
+// fail stops the store until it has resumed: after an error of the disk, what is in
 // memory may differ from what reached the file.
 func (s *Store) fail(err error) {
 	if s.failed.First(err) {
@@ -181,75 +200,40 @@ func (s *Store) fail(err error) {
 			"exposure: store failed; what was reported since its last flush will be read from the log again",
 			"err", err)
 		s.ready.Store(false)
-		s.stop()
 		s.w.applied.WakeAll()
-		select {
-		case s.broke <- struct{}{}:
-		default:
-		}
+		s.broke <- struct{}{} // has room: the store has to resume before it can fail again
 	}
 }
 
-// maxHealWait is the longest time between two tries to resume.
-const maxHealWait = time.Minute
-
-// heal resumes after a failure as a start would: from the file, and from the events that the
-// log holds since.
-func (s *Store) heal(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.broke:
-		}
-		s.done.Wait() // for the loops, which fail has stopped
-		pause := s.cfg.HealAfter
-		for err := s.Err(); err != nil; pause = min(2*pause, max(maxHealWait, s.cfg.HealAfter)) {
-			if wait.For(ctx, pause) != nil {
-				return
-			}
-			if err = s.resume(ctx); err != nil {
-				s.cfg.Logger.Error("exposure: the store cannot go on yet", "err", err)
-			}
-		}
-	}
-}
-
-// resume drops all that is in memory and starts from the file. The loops have ended. Requests
-// that are running keep their entries, which are no longer in the cache. Events that are read
+// resume drops all that is in memory, and returns the last entry to wait for after a start from the file. The loops
+// have ended. Requests that are running keep their entries, which are no longer in the cache. Events that are read
 // again count twice among the popular items.
-func (s *Store) resume(ctx context.Context) error {
+func (s *Store) resume(ctx context.Context) (last uint64, err error) {
 	s.w.flushMu.Lock()
 	defer s.w.flushMu.Unlock()
 	s.w.applyMu.Lock()
 	defer s.w.applyMu.Unlock()
-	last, err := must.Try(func() uint64 { return s.recover(ctx) })
-	if err != nil {
-		return err
+	if last, err = must.Try(func() uint64 { return s.recover(ctx) }); err != nil {
+		return last, err
 	}
 	s.cache.Store(newCache(s.cfg.CacheBytes))
 	s.w.dirty, s.w.forgotten, s.w.lost = nil, nil, nil
 	s.w.gen++
 	s.failed.Set(nil)
-	s.start(last)
 	s.cfg.Logger.Warn("exposure: the store goes on", "applied", s.w.flushed.Load(), "log_last", last)
-	return nil
+	return last, nil
 }
 
 // Close stops consuming, writes what is unflushed, and closes the file.
 func (s *Store) Close() error {
-	if s.fleet == nil {
-		s.endHealer()
-		s.healer.Wait()
-	}
+	s.end()
+	s.done.Wait()
 	if !s.failed.First(ErrClosed) && errors.Is(s.Err(), ErrClosed) {
 		return nil
 	}
 	failed := s.Err()
 	s.ready.Store(false)
-	s.stop()
 	s.w.applied.WakeAll()
-	s.done.Wait()
 	var flushErr error
 	if s.fleet != nil {
 		s.fleet.Acks.Close()
