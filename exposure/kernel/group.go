@@ -16,7 +16,6 @@ type work struct {
 	hashes    [batch]hashes     // of all keys, in the order of hashVector
 	numbers   [batch + 8]uint32 // of the keys that may be held after four locations
 	offsets   [batch + 8]uint32 // in bytes, of their hashes in hashes
-	rest      [batch]hashes     // their hashes; of testFirst only
 	acc       [batch + 8]uint32 // AND of the cells of each of them
 	common    [batch + 8]uint32 // AND of the first four cells of every key
 	locations [4 * batch]uint32 // some locations of some keys
@@ -113,40 +112,22 @@ func (g *group) test(h hashes) (hit byte) {
 	return hit
 }
 
-// testFirst tests the first four locations of up to a batch of keys. It lists in w.numbers the n keys that may be held
-// after these. It has no branch that depends on a single key: whether a key is held is as good as random, and a
-// mispredicted branch costs as much as a dozen loads. Locations come in fours whose terms grow evenly
-// (see hashes.at), and the four loads of a round overlap. Of the keys that five full shards
-// do not hold, three in four end here.
-func (g *group) testFirst(keys []uint32, w *work) (n int) {
+// testPlain tests up to a batch of keys, and lists those that the group holds as testVector does. There is no branch
+// between the first four locations, after which three in four of the keys that are not held end: it would be
+// mispredicted.
+func (g *group) testPlain(keys []uint32, w *work) (n int) {
 	c, d, mask := g.read(), g.mod, g.mask()
 	for i, key := range keys {
 		h := baseHashes(key)
-		acc := mask & c.at(d.reduce(h.h0)) & c.at(d.reduce(h.h1+h.h3)) &
-			c.at(d.reduce(h.h0+2*h.h3)) & c.at(d.reduce(h.h1+3*h.h2))
-		n &= batch - 1
-		w.numbers[n], w.rest[n], w.acc[n] = uint32(i), h, acc
+		acc := mask & c.at(d.reduce(h.at(0))) & c.at(d.reduce(h.at(1))) & c.at(d.reduce(h.at(2))) &
+			c.at(d.reduce(h.at(3)))
+		for j := uint64(4); acc != 0 && j < g.k; j++ {
+			acc &= c.at(d.reduce(h.at(j)))
+		}
+		w.numbers[n], w.acc[n] = uint32(i), acc
 		if acc != 0 {
 			n++
 		}
 	}
 	return n
-}
-
-// testRest tests the other locations, of the first n keys listed: w.acc is not 0 for those that are held.
-func (g *group) testRest(n int, w *work) {
-	c, d, k := g.read(), g.mod, g.k
-	for i := range w.rest[:n] {
-		h, acc := &w.rest[i], w.acc[i]
-		l0, l1, l2, l3, s2, s3 := h.h0, h.h1+h.h3, h.h0+2*h.h3, h.h1+3*h.h2, 4*h.h2, 4*h.h3
-		j := uint64(4)
-		for ; acc != 0 && j+4 <= k; j += 4 {
-			l0, l1, l2, l3 = l0+s2, l1+s3, l2+s3, l3+s2
-			acc &= c.at(d.reduce(l0)) & c.at(d.reduce(l1)) & c.at(d.reduce(l2)) & c.at(d.reduce(l3))
-		}
-		for ; acc != 0 && j < k; j++ {
-			acc &= c.at(d.reduce(h.at(j)))
-		}
-		w.acc[i] = acc
-	}
 }

@@ -39,7 +39,7 @@ func hashVector(keys []uint32, w *work) {
 	}
 }
 
-// testVector is testFirst and testRest of the n keys that hashVector has hashed. It computes locations
+// testVector is testPlain of the n keys that hashVector has hashed. It computes locations
 // and loads their cells in separate steps: what has been stored eight at a time is slow to
 // load one by one right after.
 func (g *group) testVector(n int, w *work) (count int, ok bool) {

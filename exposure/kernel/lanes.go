@@ -70,8 +70,7 @@ func (l *Lanes) test(keys []uint32, w *work) {
 		g := &l.groups[i]
 		n, ok := g.testVector(len(keys), w)
 		if !ok {
-			n = g.testFirst(keys, w)
-			g.testRest(n, w)
+			n = g.testPlain(keys, w)
 		}
 		for j, number := range w.numbers[:n] {
 			if w.acc[j] != 0 {
