@@ -2,15 +2,14 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/internal/wrap"
 )
 
 // appliedSubject is where owners say that they are further; a partition follows. Whoever says so, only Redis is
@@ -22,62 +21,42 @@ type Acks struct {
 	conn    *nats.Conn
 	redis   *Conn
 	refusal func(why string) error // the error of what an owner has written
-	sub     *nats.Subscription
-	stop    context.CancelFunc
-	done    sync.WaitGroup
+	subs    []*nats.Subscription   // one for each partition
 	parts   [Partitions]ackPart
 }
 
 type ackPart struct {
 	eventlog.Applied
-	told chan struct{} // holds one: Redis is to be asked
-	mu   sync.Mutex
-	log  string // mu; whose sequences count
+	mu  sync.Mutex
+	log string // mu; whose sequences count
 }
 
 // Listen begins to hear what owners say.
 func Listen(conn *nats.Conn, redis *Conn, refusal func(why string) error) (*Acks, error) {
 	a := &Acks{conn: conn, redis: redis, refusal: refusal}
-	ctx, stop := context.WithCancel(context.Background())
-	a.stop = stop
 	for p := range a.parts {
-		a.parts[p].told = make(chan struct{}, 1)
-		a.done.Go(func() { a.follow(ctx, p) })
+		sub, err := conn.Subscribe(appliedSubject+strconv.Itoa(p), func(m *nats.Msg) {
+			if pending, _, _ := m.Sub.Pending(); pending <= 1 { // this one is the last
+				_ = a.look(context.Background(), p) // requests that wait look for themselves
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("exposure: subscribe to owners: %w", err)
+		}
+		a.subs = append(a.subs, sub)
 	}
-	var err error
-	a.sub, err = conn.Subscribe(appliedSubject+"*", a.hear)
-	return a, wrap.Err(err, "exposure: subscribe to owners")
+	return a, nil
 }
 
 // Close stops listening.
 func (a *Acks) Close() {
-	_ = a.sub.Unsubscribe()
-	a.stop()
-	a.done.Wait()
+	for _, sub := range a.subs {
+		_ = sub.Unsubscribe()
+	}
 }
 
 // Tell has all services look how far a partition is.
 func (a *Acks) Tell(p int) error { return a.conn.Publish(appliedSubject+strconv.Itoa(p), nil) }
-
-func (a *Acks) hear(m *nats.Msg) {
-	if p, err := strconv.Atoi(strings.TrimPrefix(m.Subject, appliedSubject)); err == nil && p >= 0 && p < Partitions {
-		select {
-		case a.parts[p].told <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (a *Acks) follow(ctx context.Context, p int) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-a.parts[p].told:
-			_ = a.look(ctx, p) // requests that wait look for themselves
-		}
-	}
-}
 
 // look asks Redis how far a partition is.
 func (a *Acks) look(ctx context.Context, p int) error {
