@@ -76,7 +76,7 @@ func (o *Old) Ask(ctx context.Context, known, imported bool, q *wire.Query, mark
 	defer cancel()
 	history, err := o.read(ctx, q.User)
 	if known && !imported && !errors.Is(err, errAway) {
-		o.importLater(q.User, history, err)
+		o.importLater(q.User)
 	}
 	if err != nil {
 		o.late.Inc()
@@ -107,7 +107,7 @@ func (o *Old) History(ctx context.Context, user string) ([]trace.Exposure, error
 }
 
 // importLater imports a user. If too many are being imported, the user's next request asks again.
-func (o *Old) importLater(user string, history []trace.Exposure, err error) {
+func (o *Old) importLater(user string) {
 	select {
 	case o.imports <- struct{}{}:
 	default:
@@ -115,19 +115,17 @@ func (o *Old) importLater(user string, history []trace.Exposure, err error) {
 	}
 	go func() {
 		defer func() { <-o.imports }()
-		if err := o.importUser(context.Background(), user, history, err); err != nil {
+		if err := o.importUser(context.Background(), user); err != nil {
 			o.Logger.Warn("exposure: a user's old history is not imported yet", "err", err)
 		}
 	}()
 }
 
-// importUser imports a user, whose history is read if err says that it has not been.
-func (o *Old) importUser(ctx context.Context, user string, history []trace.Exposure, err error) error {
+// importUser imports a user.
+func (o *Old) importUser(ctx context.Context, user string) error {
 	ctx, cancel := context.WithTimeout(ctx, importTimeout)
 	defer cancel()
-	if err != nil {
-		history, err = o.readInTurn(ctx, user)
-	}
+	history, err := o.readInTurn(ctx, user)
 	if err == nil {
 		err = o.Import(ctx, user, history)
 	}

@@ -224,7 +224,7 @@ func (o *Old) importAll(ctx context.Context) (w walked, err error) {
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(importers)
 	w, err = o.walk(ctx, *client, func(user string) error {
-		work.Go(func() error { return o.importUser(ctx, user, nil, errAway) })
+		work.Go(func() error { return o.importUser(ctx, user) })
 		return ctx.Err()
 	})
 	return w, errors.Join(work.Wait(), err)
