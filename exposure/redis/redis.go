@@ -39,12 +39,9 @@ type Version struct{ Epoch, Seq uint64 }
 func (v Version) String() string { return fmt.Sprintf("%016x%016x", v.Epoch, v.Seq) }
 
 func parseVersion(s string) (v Version, err error) {
-	if len(s) != 32 {
-		return v, fmt.Errorf("exposure: version %q has not 32 digits", s)
-	}
-	v.Epoch, err = strconv.ParseUint(s[:16], 16, 64)
-	if err == nil {
-		v.Seq, err = strconv.ParseUint(s[16:], 16, 64)
+	_, err = fmt.Sscanf(s, "%16x%16x", &v.Epoch, &v.Seq)
+	if err == nil && v.String() != s {
+		err = errors.New("exposure: a version has 32 digits")
 	}
 	return v, err
 }

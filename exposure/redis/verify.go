@@ -45,14 +45,22 @@ func Verify(ctx context.Context, r *Conn, progress func(keys int64)) (_ state.Re
 	return v.Report, v.Wrong, wrap.Err(err, "exposure: verify the store in Redis")
 }
 
-// Verifier verifies records, of a store in a Redis or of a file.
+// Verifier verifies records, of a store in a Redis or of a file. It has counted them, and says what is wrong.
 type Verifier struct {
-	state.Findings
+	state.Report
+	Wrong []error
 	owner map[int64]uint64 // hash of the address of a shard's user, by the number of the shard
 }
 
 // NewVerifier returns a Verifier that has seen no record.
 func NewVerifier() *Verifier { return &Verifier{owner: map[int64]uint64{}} }
+
+// Say records a defect; a hundred are enough to act on.
+func (v *Verifier) Say(format string, args ...any) {
+	if len(v.Wrong) < 100 {
+		v.Wrong = append(v.Wrong, fmt.Errorf(format, args...))
+	}
+}
 
 // Owned reports whether a shard is of a record that was verified.
 func (v *Verifier) Owned(shard int64) bool { return v.owner[shard] != 0 }

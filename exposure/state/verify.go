@@ -8,19 +8,6 @@ type Report struct {
 	Forgotten                  int64 `json:",omitempty"` // records in a Redis without a history
 }
 
-// Findings are what a verification has counted, and what is wrong.
-type Findings struct {
-	Report
-	Wrong []error
-}
-
-// Say records a defect; a hundred are enough to act on.
-func (f *Findings) Say(format string, args ...any) {
-	if len(f.Wrong) < 100 {
-		f.Wrong = append(f.Wrong, fmt.Errorf(format, args...))
-	}
-}
-
 // Verify returns what is wrong with the bytes of a shard, which its head describes: they do not decode, or more bits
 // are set than its keys can have set.
 func (s Shard) Verify(data []byte) error {
