@@ -102,14 +102,14 @@ type Gate struct {
 	stats stats
 
 	mu      sync.Mutex
-	changed sync.Cond // of mu
-	answers []answer  // not yet passed on; under mu
-	wanted  uint64    // sequence that a call of Synced waits for; 0: none; under mu
-	synced  uint64    // sequence up to which all is durable; under mu
-	busy    bool      // a group of answers is being synced; under mu
-	broken  error     // why nothing is acknowledged any more; under mu
-	passed  bool      // the answer to a barrier came; under mu
-	closing bool      // under mu
+	changed sync.Cond   // of mu
+	answers []*nats.Msg // of the stream, addressed to publishers, without a subject if none is wanted; under mu
+	wanted  uint64      // sequence that a call of Synced waits for; 0: none; under mu
+	synced  uint64      // sequence up to which all is durable; under mu
+	busy    bool        // a group of answers is being synced; under mu
+	broken  error       // why nothing is acknowledged any more; under mu
+	passed  bool        // the answer to a barrier came; under mu
+	closing bool        // under mu
 	ended   sync.WaitGroup
 
 	conn    *nats.Conn
@@ -238,7 +238,7 @@ func (g *Gate) answered(m *nats.Msg) {
 // keepSynced syncs the files for the answers that have gathered, and passes these on.
 func (g *Gate) keepSynced() {
 	defer g.files.close()
-	var spare []answer
+	var spare []*nats.Msg
 	var began time.Time
 	for {
 		g.mu.Lock()
@@ -333,12 +333,12 @@ func (g *Gate) ending() bool {
 
 // handOn passes answers to the publishers that want them. After a failed sync it answers
 // instead that what the stream has stored is not durable.
-func (g *Gate) handOn(group []answer, err error) {
+func (g *Gate) handOn(group []*nats.Msg, err error) {
 	for _, a := range group {
 		if a.Subject == "" {
 			continue
 		}
-		if _, what := sequence(a); err != nil && what != refused {
+		if err != nil && storedAs(a) != nil {
 			a = &nats.Msg{Subject: a.Subject, Data: refusal(g.cfg.Stream, err)}
 		}
 		g.send(a)
@@ -354,11 +354,7 @@ func (g *Gate) Synced(ctx context.Context, seq uint64) error {
 		return nil
 	}
 	_ = g.cfg.Fail("waiting") // a test observes it; it cannot fail
-	defer context.AfterFunc(ctx, func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.changed.Broadcast()
-	})()
+	defer context.AfterFunc(ctx, g.wake)()
 	for g.synced < seq {
 		switch {
 		case g.broken != nil:
@@ -379,6 +375,13 @@ func (g *Gate) Synced(ctx context.Context, seq uint64) error {
 	return nil
 }
 
+// wake has all that waits for a change look again.
+func (g *Gate) wake() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.changed.Broadcast()
+}
+
 // Before is the sequence of the first message in the file that holds seq or would hold
 // it; 0: unknown. Removing the messages before it removes files and rewrites none.
 func (g *Gate) Before(seq uint64) uint64 { return firstOfBlock(g.cfg.Dir, seq) }
@@ -386,38 +389,32 @@ func (g *Gate) Before(seq uint64) uint64 { return firstOfBlock(g.cfg.Dir, seq) }
 // Close accepts no more messages, waits until those accepted are stored and answered, for
 // closePatience at most, and closes the connection.
 func (g *Gate) Close() {
-	late := time.NewTimer(closePatience)
-	defer late.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	defer context.AfterFunc(ctx, g.wake)()
 	err := g.in.Drain()
 	if err == nil {
 		select {
 		case <-g.drained:
 			err = g.barrier()
-		case <-late.C:
+		case <-ctx.Done():
 			err = errors.New("messages still wait for the stream")
 		}
 	}
-	done := make(chan struct{})
-	go func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		defer close(done)
-		for err == nil && (len(g.answers) > 0 || g.busy || !g.passed) && !g.closing {
-			g.changed.Wait()
-		}
-	}()
-	select {
-	case <-done:
-	case <-late.C:
-		err = errors.New("the stream does not answer")
-	}
-	if err != nil {
-		g.log.Warn("publishers may be left without an acknowledgement at the end", "error", err)
-	}
 	g.mu.Lock()
+	for err == nil && (len(g.answers) > 0 || g.busy || !g.passed) {
+		if ctx.Err() != nil {
+			err = errors.New("the stream does not answer")
+			break
+		}
+		g.changed.Wait()
+	}
 	g.closing = true
 	g.changed.Broadcast()
 	g.mu.Unlock()
+	if err != nil {
+		g.log.Warn("publishers may be left without an acknowledgement at the end", "error", err)
+	}
 	g.ended.Wait()
 	_ = g.conn.FlushTimeout(time.Second)
 	g.conn.Close()
