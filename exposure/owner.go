@@ -328,7 +328,7 @@ func (o *owner) tell(ctx context.Context, ev *event) error {
 	for payload, err := range told.parts() {
 		id := fmt.Sprintf("%d %s %s %d", ev.seq, ev.Kind, ev.user, n)
 		if err == nil {
-			err = o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload)
+			_, err = o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload)
 		}
 		if err != nil {
 			return err

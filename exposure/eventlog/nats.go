@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sort"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -63,6 +64,12 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config, logger *slog.
 	if cfg.Create == nil {
 		cfg.Create = func(_ context.Context, _ string, create func() error) error { return create() }
 	}
+	if cfg.Synced == nil {
+		cfg.Synced = func(context.Context, uint64) error { return nil }
+	}
+	if cfg.Purgeable == nil {
+		cfg.Purgeable = func(before uint64) uint64 { return before }
+	}
 	l := &NATS{js: js, cfg: cfg, logger: logger}
 	return l, l.create(ctx)
 }
@@ -88,11 +95,16 @@ func (l *NATS) create(ctx context.Context) error {
 
 // Append publishes and waits for the stream's acknowledgement.
 func (l *NATS) Append(ctx context.Context, subject string, data []byte) (uint64, error) {
-	return l.publish(ctx, subject, data)
+	return l.AppendOnce(ctx, "", subject, data)
 }
 
-func (l *NATS) publish(ctx context.Context, subject string, data []byte, opts ...jetstream.PublishOpt) (uint64, error) {
-	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, opts...)
+// AppendOnce is Append, unless an event with the same id was appended within the last minutes.
+func (l *NATS) AppendOnce(ctx context.Context, id, subject string, data []byte) (uint64, error) {
+	m := &nats.Msg{Subject: subject, Data: data}
+	if id != "" {
+		m.Header = nats.Header{nats.MsgIdHdr: {id}}
+	}
+	ack, err := l.js.PublishMsg(ctx, m)
 	if err != nil {
 		api, ok := errors.AsType[*jetstream.APIError](err)
 		if ok && (api.ErrorCode == streams.StoreFailed || streams.NoRoom(api)) {
@@ -239,10 +251,7 @@ func (l *NATS) info(ctx context.Context) *jetstream.StreamInfo {
 
 // purge removes the entries [first, before) as far as Config.Purgeable allows.
 func (l *NATS) purge(ctx context.Context, first, before uint64) {
-	if l.cfg.Purgeable != nil {
-		before = l.cfg.Purgeable(before)
-	}
-	if before > first {
+	if before = l.cfg.Purgeable(before); before > first {
 		must.Dof(l.stream.Purge(ctx, jetstream.WithPurgeSequence(before)), "exposure: purge %s", StreamName)
 	}
 }
@@ -278,10 +287,44 @@ func (l *NATS) erase(ctx context.Context, first, end uint64, before time.Time) {
 	}
 }
 
-// Synced calls Config.Synced, if there is one.
-func (l *NATS) Synced(ctx context.Context, upTo uint64) error {
-	if l.cfg.Synced == nil {
-		return nil
+// Synced calls Config.Synced.
+func (l *NATS) Synced(ctx context.Context, upTo uint64) error { return l.cfg.Synced(ctx, upTo) }
+
+// partSubjects are those of a partition.
+func partSubjects(part int) []string {
+	subjects := []string{SubjectPrefix + "*." + strconv.Itoa(part)}
+	if part == 0 {
+		subjects = append(subjects, SubjectPrefix+"*")
 	}
-	return l.cfg.Synced(ctx, upTo)
+	return subjects
+}
+
+// ConsumePart is Consume for one partition: the last part of a subject. It begins after a sequence or, if that is
+// earlier, with the entries logged since a time. Partition 0 has the entries without a partition as well.
+func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since time.Time, fn func(Entry) error) error {
+	return must.Catch(func() {
+		if st := l.info(ctx).State; st.Msgs > 0 && after >= st.FirstSeq {
+			after = l.firstSince(ctx, st.FirstSeq, after+1, since) - 1
+		}
+		l.consume(ctx, after, partSubjects(part), fn)
+	})
+}
+
+// ReleasePart is Release for one partition. The server removes exactly what it is told to.
+func (l *NATS) ReleasePart(ctx context.Context, part int, upTo uint64) error {
+	return must.Catch(func() {
+		st, end := l.info(ctx).State, upTo+1
+		if st.Msgs == 0 || upTo < st.FirstSeq {
+			return
+		}
+		if int64(st.Bytes) < l.cfg.MaxBytes/2 {
+			end = l.firstSince(ctx, st.FirstSeq, end, l.cfg.Clock().Add(-ErasureDelay))
+		}
+		for _, subject := range partSubjects(part) {
+			if end > st.FirstSeq {
+				err := l.stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(end))
+				must.Dof(err, "exposure: purge partition %d of %s", part, StreamName)
+			}
+		}
+	})
 }
