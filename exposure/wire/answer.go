@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -66,4 +68,105 @@ func appendBits(dst, marks []byte, want byte) []byte {
 		dst = append(dst, b)
 	}
 	return dst
+}
+
+// Marks that Choose writes, in addition to those of package kernel.
+const (
+	Relaxed = 3 // held by a shard only, and returned all the same
+	Cut     = 4 // unseen, but beyond Max
+	Repeat  = 5 // unseen, but a repeat of an earlier id
+)
+
+// Outcome describes an answer apart from its ids.
+type Outcome struct {
+	Items, Relaxed, Dropped int
+	Degraded                string // "" or why everything (open) or nothing (closed) was returned
+}
+
+// Answer is the answer to one query. The zero value is ready to use, and may be used
+// again: it keeps its memory. Query, Keys and Marks belong together: one key and one mark
+// an id.
+type Answer struct {
+	Query *Query
+	Keys  []uint32
+	Marks []byte
+	// Order lists ids that only shards hold, by their numbers, in the order in which
+	// AtLeast may bring them back.
+	Order []uint32
+
+	Degraded string // of the outcome
+
+	chosen []uint32 // numbers of the ids returned
+	table  []uint16 // open-addressing set of numbers + 1, to find repeats
+}
+
+// Choose turns marks into an answer: repeats are dropped, Max cuts, AtLeast relaxes.
+func (a *Answer) Choose() (o Outcome) {
+	o.Degraded = a.Degraded
+	limit := cmp.Or(a.Query.Max, len(a.Marks))
+	// Whether an id is unseen is as good as random: a branch on it would be mispredicted
+	// half of the time, so the list is written without one.
+	list, n := slices.Grow(a.chosen[:0], len(a.Marks))[:len(a.Marks)], 0
+	for i, mark := range a.Marks {
+		list[n] = uint32(i)
+		if mark == kernel.Unseen {
+			n++
+		}
+	}
+	o.Dropped = len(a.Marks) - n
+	a.resetTable(n + len(a.Order))
+	list, o.Items = list[:n], 0
+	for _, i := range list {
+		if at := a.Keys[i] & uint32(len(a.table)-1); a.table[at] == 0 { // nearly all
+			a.table[at] = uint16(i + 1)
+		} else if a.repeated(i) {
+			a.Marks[i] = Repeat
+			o.Dropped++
+			continue
+		}
+		if o.Items == limit {
+			a.Marks[i] = Cut
+			continue
+		}
+		list[o.Items] = i
+		o.Items++
+	}
+	a.chosen = list[:o.Items]
+	for _, i := range a.Order {
+		if o.Items+o.Relaxed >= a.Query.AtLeast {
+			break
+		}
+		if !a.repeated(i) {
+			a.Marks[i] = Relaxed
+			o.Relaxed++
+			o.Dropped--
+		}
+	}
+	return o
+}
+
+// resetTable empties the table and makes room for n numbers.
+func (a *Answer) resetTable(n int) {
+	size := 64
+	for size < 4*n {
+		size *= 2
+	}
+	a.table = slices.Grow(a.table[:0], size)[:size]
+	clear(a.table)
+}
+
+// repeated adds an id to the table and says whether it was there. Equal keys are not
+// enough: two ids of one request may share one, and neither may be lost for it.
+func (a *Answer) repeated(i uint32) bool {
+	key, mask := a.Keys[i], uint32(len(a.table)-1)
+	for at := key & mask; ; at = (at + 1) & mask {
+		j := a.table[at]
+		if j == 0 {
+			a.table[at] = uint16(i + 1)
+			return false
+		}
+		if a.Keys[j-1] == key && bytes.Equal(a.Query.ID(int(j-1)), a.Query.ID(int(i))) {
+			return true
+		}
+	}
 }
