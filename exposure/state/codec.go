@@ -56,88 +56,9 @@ func checksum(b []byte, seed uint64) uint32 { return uint32(xxh3.HashSeed(b, see
 // appendHead encodes the head of a state.
 func appendHead(b []byte, s *State, addr Address) []byte {
 	start := len(b)
-	le := binary.LittleEndian
-	b = append(b, formatVersion)
-	b = binary.AppendUvarint(b, uint64(s.last))
-	b = binary.AppendUvarint(b, uint64(len(s.shards)))
-	for i := range s.shards {
-		sh := &s.shards[i]
-		b = binary.AppendUvarint(b, uint64(sh.id))
-		b = binary.AppendUvarint(b, uint64(sh.capacity))
-		b = binary.AppendUvarint(b, uint64(sh.count))
-		b = binary.AppendUvarint(b, uint64(sh.m))
-		b = append(b, sh.k)
-		b = binary.AppendVarint(b, int64(sh.epoch))
-	}
-	b = binary.AppendUvarint(b, uint64(len(s.excepted)))
-	for _, k := range s.excepted {
-		b = le.AppendUint32(b, k)
-	}
-	b = binary.AppendUvarint(b, uint64(len(s.ring)))
-	prev := int64(0)
-	for _, d := range s.ring {
-		b = le.AppendUint32(b, d.key)
-		b = binary.AppendVarint(b, int64(d.minute)-prev)
-		prev = int64(d.minute)
-	}
-	var runs []byte
-	n, from := uint64(0), 0
-	prev = 0
-	for i, t := range s.tail {
-		if i+1 == len(s.tail) || s.tail[i+1].day != t.day {
-			runs = binary.AppendVarint(runs, int64(t.day)-prev)
-			runs = binary.AppendUvarint(runs, uint64(i+1-from))
-			n, from, prev = n+1, i+1, int64(t.day)
-		}
-	}
-	b = append(binary.AppendUvarint(b, n), runs...)
-	for _, t := range s.tail {
-		b = le.AppendUint32(b, t.key)
-	}
-	b = append(b, 0)
-	if s.Links.Imported {
-		b[len(b)-1] = 1
-	}
-	for _, users := range [][]string{s.Links.From, s.Links.Into} {
-		b = binary.AppendUvarint(b, uint64(len(users)))
-		for _, u := range users {
-			b = append(binary.AppendUvarint(b, uint64(len(u))), u...)
-		}
-	}
-	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr.String())))
-}
-
-// reader reads bytes that may be damaged. Package must ends its methods.
-type reader struct{ b []byte }
-
-func (r *reader) fail(what string) { must.Do(fmt.Errorf("exposure: %s: %w", what, ErrCorrupt)) }
-
-func (r *reader) uvarint(what string, max uint64) uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 || v > max {
-		r.fail(what)
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) varint(what string, min, max int64) int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 || v < min || v > max {
-		r.fail(what)
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-// count reads the length of a list whose elements take at least each bytes. A wrong length
-// never allocates more than the input is long.
-func (r *reader) count(what string, max, each int) int {
-	n := int(r.uvarint(what, uint64(max)))
-	if n*each > len(r.b) {
-		r.fail(what)
-	}
-	return n
+	c := &coder{b: append(b, formatVersion)}
+	c.head(s)
+	return binary.LittleEndian.AppendUint32(c.b, checksum(c.b[start:], xxh3.HashString(addr.String())))
 }
 
 // DecodeHead reads a head. Any input gives a state that is safe to use, or an error.
@@ -152,100 +73,165 @@ func DecodeHead(b []byte, addr Address) (*State, error) {
 	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr.String())) {
 		return nil, fmt.Errorf("exposure: head checksum: %w", ErrCorrupt)
 	}
-	return must.Try(func() *State { return (&reader{body[1:]}).head() })
+	return must.Try(func() *State {
+		s, c := new(State), &coder{body[1:], true}
+		if c.head(s); len(c.b) != 0 {
+			c.fail("rest")
+		}
+		return s
+	})
 }
 
-// head reads what follows the version.
-func (r *reader) head() *State {
-	s := &State{last: int64(r.uvarint("last", 1<<40))}
-	if n := r.count("shards", MaxShards, 6); n > 0 {
-		s.shards = make([]Shard, n)
-	}
-	for i := range s.shards {
-		r.shard(&s.shards[i])
-		if i > 0 && s.shards[i].epoch < s.shards[i-1].epoch {
-			r.fail("shard order")
-		}
-	}
-	for range r.count("exceptions", MaxExcepted, 4) {
-		s.excepted = append(s.excepted, r.key("exception"))
-	}
-	if n := r.count("ring", RingSize, 5); n > 0 {
-		s.ring = make([]delivered, n)
-	}
-	minute := int64(0)
-	for i := range s.ring {
-		s.ring[i].key = r.key("ring key")
-		minute += r.varint("ring minute", -1<<32, 1<<32)
-		if minute < 0 || minute >= 1<<32 {
-			r.fail("ring minute")
-		}
-		s.ring[i].minute = uint32(minute)
-	}
-	r.tail(s)
-	r.links(&s.Links)
-	if len(r.b) != 0 {
-		r.fail("rest")
-	}
-	return s
+// coder writes a head, or reads one, which may be damaged. Package must ends its methods.
+type coder struct {
+	b     []byte // written, or not read yet
+	reads bool
 }
 
-// key reads a key, which is never zero.
-func (r *reader) key(what string) (k uint32) {
-	if len(r.b) >= 4 {
-		k = binary.LittleEndian.Uint32(r.b)
-		r.b = r.b[4:]
+func (c *coder) fail(what string) { must.Do(fmt.Errorf("exposure: %s: %w", what, ErrCorrupt)) }
+
+// head codes what follows the version.
+func (c *coder) head(s *State) {
+	uvarint(c, "last", &s.last, 1<<40)
+	var oldest int32
+	list(c, "shards", &s.shards, MaxShards, 6, func(sh *Shard) {
+		if c.shard(sh); sh.epoch < oldest {
+			c.fail("shard order")
+		}
+		oldest = sh.epoch
+	})
+	list(c, "exceptions", &s.excepted, MaxExcepted, 4, c.key)
+	var minute int64
+	list(c, "ring", &s.ring, RingSize, 5, func(d *delivered) {
+		c.key(&d.key)
+		varint(c, "ring minute", &d.minute, &minute, 0, 1<<32-1)
+	})
+	c.tail(s)
+	imported := 0
+	if s.Links.Imported {
+		imported = 1
 	}
-	if k == 0 {
-		r.fail(what)
-	}
-	return k
+	uvarint(c, "imported", &imported, 1)
+	s.Links.Imported = imported == 1
+	list(c, "links", &s.Links.From, len(c.b), 1, c.user)
+	list(c, "links", &s.Links.Into, len(c.b), 1, c.user)
 }
 
-// links reads the links.
-func (r *reader) links(l *Links) {
-	l.Imported = r.uvarint("imported", 1) == 1
-	for _, users := range []*[]string{&l.From, &l.Into} {
-		for n := r.count("links", len(r.b), 1); n > 0; n-- {
-			size := r.count("link", len(r.b), 1)
-			*users, r.b = append(*users, string(r.b[:size])), r.b[size:]
-		}
+func (c *coder) shard(sh *Shard) {
+	uvarint(c, "shard row", &sh.id, 1<<62)
+	uvarint(c, "shard capacity", &sh.capacity, MaxCapacity)
+	uvarint(c, "shard count", &sh.count, uint64(sh.capacity))
+	uvarint(c, "shard m", &sh.m, 1<<28)
+	uvarint(c, "shard k", &sh.k, 64)
+	var zero int64
+	varint(c, "shard epoch", &sh.epoch, &zero, 0, 1<<20)
+	if c.reads && (sh.id == 0 || sh.m < 64 || sh.k < 4) {
+		c.fail("shard")
 	}
 }
 
-func (r *reader) shard(sh *Shard) {
-	sh.id = int64(r.uvarint("shard row", 1<<62))
-	sh.capacity = uint32(r.uvarint("shard capacity", MaxCapacity))
-	sh.count = uint32(r.uvarint("shard count", uint64(sh.capacity)))
-	sh.m = uint32(r.uvarint("shard m", 1<<28))
-	sh.k = uint8(r.uvarint("shard k", 64))
-	sh.epoch = int32(r.varint("shard epoch", 0, 1<<20))
-	if sh.id == 0 || sh.m < 64 || sh.k < 4 {
-		r.fail("shard")
+// tail codes the days of the tail in runs, and then its keys.
+func (c *coder) tail(s *State) {
+	type run struct {
+		day  Day
+		keys int
+	}
+	var runs []run
+	for i, t := range s.tail {
+		if i == 0 || t.day != s.tail[i-1].day {
+			runs = append(runs, run{day: t.day})
+		}
+		runs[len(runs)-1].keys++
+	}
+	day, total := int64(0), 0
+	list(c, "tail runs", &runs, MaxTail, 2, func(r *run) {
+		varint(c, "tail day", &r.day, &day, -1<<30, 1<<30)
+		uvarint(c, "tail run", &r.keys, MaxTail)
+		total += r.keys
+		if c.reads && (r.keys == 0 || total*4 > len(c.b) || total > MaxTail) {
+			c.fail("tail run")
+		}
+	})
+	if c.reads && total > 0 {
+		s.tail = make([]dated, 0, total)
+		for _, r := range runs {
+			for range r.keys {
+				s.tail = append(s.tail, dated{day: r.day})
+			}
+		}
+	}
+	for i := range s.tail {
+		c.key(&s.tail[i].key)
 	}
 }
 
-func (r *reader) tail(s *State) {
-	runs := r.count("tail runs", MaxTail, 2)
-	d, total := int64(0), 0
-	tail := make([]dated, 0, min(MaxTail, len(r.b)/4))
-	for ; runs > 0; runs-- {
-		d += r.varint("tail day", -1<<31, 1<<31)
-		n := int(r.uvarint("tail run", MaxTail))
-		total += n
-		if d < -1<<30 || d > 1<<30 || n == 0 || total*4 > len(r.b) || total > MaxTail {
-			r.fail("tail run")
+// uvarint codes a number.
+func uvarint[T ~int | ~int64 | ~uint32 | ~uint8](c *coder, what string, v *T, most uint64) {
+	if !c.reads {
+		c.b = binary.AppendUvarint(c.b, uint64(*v))
+		return
+	}
+	got, n := binary.Uvarint(c.b)
+	if n <= 0 || got > most {
+		c.fail(what)
+	}
+	*v, c.b = T(got), c.b[n:]
+}
+
+// varint codes a number by its difference to the one before.
+func varint[T ~int32 | ~uint32](c *coder, what string, v *T, before *int64, least, most int64) {
+	if !c.reads {
+		c.b = binary.AppendVarint(c.b, int64(*v)-*before)
+	} else {
+		got, n := binary.Varint(c.b)
+		if n <= 0 || got < least-*before || got > most-*before {
+			c.fail(what)
 		}
-		for ; n > 0; n-- {
-			tail = append(tail, dated{day: Day(d)})
+		*v, c.b = T(*before+got), c.b[n:]
+	}
+	*before = int64(*v)
+}
+
+// list codes a list whose elements take at least each bytes. A wrong length never allocates more than the input is
+// long.
+func list[T any](c *coder, what string, v *[]T, most, each int, code func(*T)) {
+	n := len(*v)
+	if uvarint(c, what, &n, uint64(most)); c.reads && n > 0 {
+		if n*each > len(c.b) {
+			c.fail(what)
 		}
+		*v = make([]T, n)
 	}
-	for i := range tail {
-		tail[i].key = r.key("tail key")
+	for i := range *v {
+		code(&(*v)[i])
 	}
-	if len(tail) > 0 {
-		s.tail = tail
+}
+
+// key codes a key, which is never zero.
+func (c *coder) key(k *uint32) {
+	if !c.reads {
+		c.b = binary.LittleEndian.AppendUint32(c.b, *k)
+		return
 	}
+	if len(c.b) < 4 {
+		c.fail("key")
+	}
+	if *k, c.b = binary.LittleEndian.Uint32(c.b), c.b[4:]; *k == 0 {
+		c.fail("key")
+	}
+}
+
+// user codes the name of a user.
+func (c *coder) user(name *string) {
+	size := len(*name)
+	if uvarint(c, "link", &size, uint64(len(c.b))); !c.reads {
+		c.b = append(c.b, *name...)
+		return
+	}
+	if size > len(c.b) {
+		c.fail("link")
+	}
+	*name, c.b = string(c.b[:size]), c.b[size:]
 }
 
 // appendShard encodes the bits of a shard.
