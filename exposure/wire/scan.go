@@ -9,61 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Decode reads a JSON request or report. The query refers to the body until it is decoded
-// into again.
-func (q *Query) Decode(body []byte) error {
-	body = bytes.TrimSpace(body)
-	q.reset(body)
-	ok, err := q.scan()
-	if err != nil || ok {
-		return err
+// scanItems reads the list of ids, nearly all of a long body, if it is as clients usually send it, and returns where it
+// stands.
+func (q *Query) scanItems() (from, to int, ok bool) {
+	at := bytes.Index(q.body, []byte(`"items"`))
+	if at < 0 || !q.quotes.read(q.body) {
+		return 0, 0, false
 	}
-	q.reset(body)
-	return q.decodeSlow()
-}
-
-// scan returns false where it leaves the body to decodeSlow.
-func (q *Query) scan() (bool, error) {
-	s := &scanner{b: q.body}
-	if !q.quotes.read(q.body) || !s.next('{') {
-		return false, nil
-	}
-	for empty := s.next('}'); !empty; {
-		name, ok := q.scanString(s)
-		if !ok || !s.next(':') {
-			return false, nil
-		}
-		bit, value := q.field(string(name))
-		if bit == 0 || q.has&bit != 0 {
-			return false, nil
-		}
-		q.has |= bit
-		switch value := value.(type) {
-		case *string:
-			var v []byte
-			v, ok = q.scanString(s)
-			*value = string(v)
-		case *int:
-			*value, ok = s.int()
-		default:
-			var err error
-			if ok, err = q.scanItems(s); err != nil {
-				return false, err
-			}
-		}
-		if !ok {
-			return false, nil
-		}
-		if s.next(',') {
-			continue
-		}
-		if !s.next('}') {
-			return false, nil
-		}
-		break
+	s := &scanner{b: q.body, i: at + len(`"items"`)}
+	if !s.next(':') {
+		return 0, 0, false
 	}
 	s.space()
-	return s.i == len(s.b), nil
+	from = s.i
+	ok = q.scanList(s)
+	return from, s.i, ok
 }
 
 // scanner is a cursor over JSON text.
@@ -89,68 +49,39 @@ func (s *scanner) next(c byte) bool {
 	return false
 }
 
-// scanString reads a string.
-func (q *Query) scanString(s *scanner) ([]byte, bool) {
-	if !s.next('"') {
-		return nil, false
-	}
-	end := q.quotes.next(s.i)
-	if end < 0 {
-		return nil, false
-	}
-	v := s.b[s.i:end]
-	s.i = end + 1
-	return v, true
-}
-
-// int reads a plain decimal integer that fits an int32.
-func (s *scanner) int() (int, bool) {
-	s.space()
-	n := numberLen(s.b[s.i:])
-	v, err := strconv.ParseInt(string(s.b[s.i:s.i+n]), 10, 32)
-	s.i += n
-	return int(v), err == nil
-}
-
-// scanItems reads the array of ids: the only part of a request that is long.
-func (q *Query) scanItems(s *scanner) (bool, error) {
+// scanList reads a list of ids. It returns false if that is for decode to read.
+func (q *Query) scanList(s *scanner) bool {
 	if !s.next('[') {
-		return false, nil
+		return false
 	}
 	if s.next(']') {
-		return true, nil
+		return true
 	}
 	b := s.b
 	for {
 		s.space()
 		if s.i >= len(b) {
-			return false, nil
+			return false
 		}
 		if b[s.i] == '"' && s.tries < 4 {
 			s.tries++
 			s.i = q.scanVector(s.i)
 		}
 		if len(q.spans) == MaxItems {
-			return false, TooLargef("items", "has more than %d ids", MaxItems)
+			return false
 		}
 		start := s.i
 		if b[start] == '"' {
 			end := q.quotes.next(start + 1)
-			if end < 0 {
-				return false, nil
-			}
-			if n := end - start - 1; n == 0 || n > MaxIDBytes {
-				return false, idLength(len(q.spans), n)
+			if n := end - start - 1; n <= 0 || n > MaxIDBytes {
+				return false
 			}
 			q.spans = append(q.spans, span{uint32(start + 1), uint32(end)})
 			s.i = end + 1
 		} else {
 			s.i += numberLen(b[start:])
-			if s.i == start {
-				return false, nil
-			}
-			if err := q.addInt(start, s.i); err != nil {
-				return false, err
+			if s.i == start || q.addInt(start, s.i) != nil {
+				return false
 			}
 		}
 		if s.i+1 < len(b) && b[s.i] == ',' && b[s.i+1] == '"' {
@@ -160,7 +91,7 @@ func (q *Query) scanItems(s *scanner) (bool, error) {
 		if s.next(',') {
 			continue
 		}
-		return s.next(']'), nil
+		return s.next(']')
 	}
 }
 

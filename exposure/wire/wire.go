@@ -5,10 +5,10 @@
 // with a byte an id (the marks of package kernel), from which Answer lists the ids to
 // return and writes them as JSON, copied from the body as they were spelled, or as a bitmap.
 //
-// JSON is read by a scanner that finds 5,000 ids some twenty times faster than
-// encoding/json. It handles bodies as clients usually send them. Anything else (escapes, white space
-// but blanks, unknown or repeated fields, broken text) is read again by package jsontext, which
-// decides. FuzzDecode holds both to encoding/json.
+// The list of ids is read by a scanner that finds 5,000 of them some twenty times faster than
+// encoding/json, and the rest of the body by package jsontext. The scanner handles lists as clients usually send
+// them. Those of a body with anything else (escapes, white space but blanks, broken text) are read by package jsontext
+// as well, which decides. FuzzDecode holds both to encoding/json.
 //
 // On processors with AVX2 and BMI2, ids are found and hashed in assembly. On others, and with
 // the build tag purego, plain Go does the same; FuzzQuotes and TestVectorIsPlain hold the

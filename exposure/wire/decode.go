@@ -8,26 +8,59 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"jianguo/internal/must"
 )
 
-// decodeSlow decodes any JSON. Unlike encoding/json, package jsontext refuses half a surrogate pair: it names no
-// character, and two different ids would become one.
-func (q *Query) decodeSlow() error {
+// Decode reads a JSON request or report. The query refers to the body until it is decoded
+// into again.
+func (q *Query) Decode(body []byte) error {
+	body = bytes.TrimSpace(body)
+	q.reset(body)
+	if from, to, ok := q.scanItems(); ok && q.decode(from, body[:from], []byte("[]"), body[to:]) == nil {
+		return nil
+	}
+	q.reset(body)
+	return q.decode(-1, body)
+}
+
+// decode reads the parts of a body; of one in which the list of ids has been read and stands at scanned, an empty list
+// has its place. Unlike encoding/json, package jsontext refuses half a surrogate pair: it names no character, and two
+// different ids would become one.
+func (q *Query) decode(scanned int, parts ...[]byte) error {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	d.Buffer.Reset()
+	for _, part := range parts {
+		d.Write(part)
+	}
+	size := int64(d.Len())
+	d.Decoder.Reset(&d.Buffer)
 	return must.Catch(func() {
-		d := jsontext.NewDecoder(bytes.NewBuffer(q.body))
 		if d.PeekKind() != '{' {
 			must.Do(Invalidf("", "the body is not a JSON object"))
 		}
-		q.slowFields(d)
-		if d.InputOffset() != int64(len(q.body)) {
+		q.fields(d, scanned)
+		if d.InputOffset() != size {
 			must.Do(Invalidf("", "something follows the JSON object of the body"))
 		}
 	})
 }
+
+// decoder is a decoder and what it reads.
+type decoder struct {
+	bytes.Buffer
+	*jsontext.Decoder
+}
+
+var decoders = sync.Pool{New: func() any {
+	d := new(decoder)
+	d.Decoder = jsontext.NewDecoder(&d.Buffer)
+	return d
+}}
 
 // wellFormed is what the decoder has read. Package must ends it, and what follows.
 func wellFormed[T any](v T, err error) T {
@@ -56,23 +89,28 @@ func malformed(err error) error {
 	return Invalidf(field, "is not JSON in UTF-8: %v", err)
 }
 
-// slowFields reads the object.
-func (q *Query) slowFields(d *jsontext.Decoder) {
+// fields reads the object.
+func (q *Query) fields(d *decoder, scanned int) {
+	var text [64]byte
 	wellFormed(d.ReadToken())
 	for d.PeekKind() == '"' {
-		name := wellFormed(d.ReadToken())
-		bit, value := q.field(name.String())
+		name, _ := jsontext.AppendUnquote(text[:0], wellFormed(d.ReadValue())) // which has been checked
+		bit, value := q.field(string(name))
 		if bit == 0 || d.PeekKind() == 'n' {
 			wellFormed(d.ReadValue())
 			continue
 		}
 		q.has |= bit
-		if value == nil {
-			q.slowItems(d)
+		if value == nil && scanned < 0 {
+			q.items(d)
 			continue
 		}
 		raw, field := wellFormed(d.ReadValue()), names[bits.TrailingZeros16(bit)]
 		switch value := value.(type) {
+		case nil:
+			if int(d.InputOffset())-len(raw) != scanned {
+				must.Do(errors.New("another list of ids has been read"))
+			}
 		case *string:
 			*value = must.Get(decodeString(field, raw))
 		case *int:
@@ -84,10 +122,13 @@ func (q *Query) slowFields(d *jsontext.Decoder) {
 		}
 	}
 	wellFormed(d.ReadToken())
+	if scanned >= 0 && !q.HasItems() {
+		must.Do(errors.New("a list of another object has been read"))
+	}
 }
 
-// slowItems reads the array of ids.
-func (q *Query) slowItems(d *jsontext.Decoder) {
+// items reads the array of ids.
+func (q *Query) items(d *decoder) {
 	if d.PeekKind() != '[' {
 		must.Do(Invalidf("items", "is not an array"))
 	}
@@ -138,7 +179,8 @@ func decodeString(field string, raw jsontext.Value) (string, error) {
 		}
 		return "", Invalidf(field, "is not a string")
 	}
-	v, err := jsontext.AppendUnquote(nil, raw)
+	var text [64]byte
+	v, err := jsontext.AppendUnquote(text[:0], raw)
 	if err != nil {
 		return "", Invalidf(field, "is not UTF-8, or has half a surrogate pair")
 	}
