@@ -3,6 +3,7 @@ package kernel
 import (
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/bits-and-blooms/bloom/v3"
 )
@@ -78,4 +79,131 @@ func (l *Lanes) test(keys []uint32, w *work) {
 			}
 		}
 	}
+}
+
+// batch is how many keys are tested together: the results between two steps stay in the
+// first-level cache.
+const batch = 256
+
+// work holds the results between the steps of a batch. Steps in assembly write eight
+// results at a time, hence the room behind a batch.
+type work struct {
+	hits      [batch]byte       // 1 where a shard holds the key
+	hashes    [batch]hashes     // of all keys, in the order of hashVector
+	numbers   [batch + 8]uint32 // of the keys that may be held after four locations
+	offsets   [batch + 8]uint32 // in bytes, of their hashes in hashes
+	acc       [batch + 8]uint32 // AND of the cells of each of them
+	common    [batch + 8]uint32 // AND of the first four cells of every key
+	locations [4 * batch]uint32 // some locations of some keys
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
+
+// group is up to eight shards of one (m, k), tested together.
+type group struct {
+	mod   modulus
+	k     uint64
+	ranks [8]uint8    // index of each shard in the list given to Reset
+	words [8][]uint64 // the shards' own bits
+	n     int         // shards
+	lane  []uint32    // the same bits, interleaved
+	unit  uint8       // each cell of the lane has 1<<unit bits of each shard
+}
+
+// slots is how many shards a cell of the lane has room for: a power of two.
+func (g *group) slots() int { return 32 >> g.unit }
+
+// mask has the lowest bit of each slot.
+func (g *group) mask() uint32 {
+	return [...]uint32{2: 0x11111111, 3: 0x01010101, 4: 0x00010001, 5: 0x00000001}[g.unit]
+}
+
+// add adds a further shard, of which there may be eight.
+func (g *group) add(rank int, words []uint64) {
+	g.ranks[g.n], g.words[g.n] = uint8(rank), words
+	g.n++
+	g.unit = uint8(5 - bits.Len(uint(g.n-1)))
+}
+
+// length is the number of cells of the lane.
+func (g *group) length() int { return len(g.words[0]) * 2 * g.slots() }
+
+// interleave writes the lane to cells: bit l of shard s becomes bit (s << unit) + l mod 1<<unit
+// of cell l >> unit.
+func (g *group) interleave(cells []uint32) {
+	g.lane = cells
+	n := g.slots()
+	for i := range g.words[0] {
+		var w [8]uint64
+		for s := range g.n {
+			w[s] = g.words[s][i]
+		}
+		transpose(&w, n)
+		to := cells[2*n*i:][:2*n]
+		for j, x := range w[:n] {
+			to[j], to[n+j] = uint32(x), uint32(x>>32)
+		}
+	}
+}
+
+// transpose transposes two n × n matrices of 32/n bits an element, of which the first n
+// words have a row each in either half (Warren, Hacker's Delight, 7-3).
+func transpose(w *[8]uint64, n int) {
+	mask := uint64(0x0000ffff0000ffff)
+	for d, shift := n/2, 16; d > 0; d, shift = d/2, shift/2 {
+		for i := range n {
+			if a, b := &w[i&7], &w[(i+d)&7]; i&d == 0 {
+				t := (*a>>(shift&63) ^ *b) & mask
+				*a ^= t << (shift & 63)
+				*b ^= t
+			}
+		}
+		mask ^= mask << (shift / 2 & 63)
+	}
+}
+
+// cells are a lane to be read.
+type cells struct {
+	lane []uint32
+	unit uint8
+	bits uint64
+}
+
+func (g *group) read() cells { return cells{g.lane, g.unit, 1<<g.unit - 1} }
+
+// at is the cell of a location, shifted so that each shard's bit of that location is the
+// lowest of its slot.
+func (c cells) at(l uint64) uint32 { return c.lane[l>>(c.unit&7)] >> (l & c.bits & 31) }
+
+// test is the set of shards of the group, as bits, that hold the key.
+func (g *group) test(h hashes) (hit byte) {
+	acc, c := g.mask(), g.read()
+	for i := uint64(0); acc != 0 && i < g.k; i++ {
+		acc &= c.at(g.mod.reduce(h.at(i)))
+	}
+	for s := 0; acc != 0; s++ {
+		hit |= byte(acc&1) << s
+		acc >>= 1 << g.unit
+	}
+	return hit
+}
+
+// testPlain tests up to a batch of keys, and lists those that the group holds as testVector does. There is no branch
+// between the first four locations, after which three in four of the keys that are not held end: it would be
+// mispredicted.
+func (g *group) testPlain(keys []uint32, w *work) (n int) {
+	c, d, mask := g.read(), g.mod, g.mask()
+	for i, key := range keys {
+		h := baseHashes(key)
+		acc := mask & c.at(d.reduce(h.at(0))) & c.at(d.reduce(h.at(1))) & c.at(d.reduce(h.at(2))) &
+			c.at(d.reduce(h.at(3)))
+		for j := uint64(4); acc != 0 && j < g.k; j++ {
+			acc &= c.at(d.reduce(h.at(j)))
+		}
+		w.numbers[n], w.acc[n] = uint32(i), acc
+		if acc != 0 {
+			n++
+		}
+	}
+	return n
 }
