@@ -117,7 +117,7 @@ func (s *core) spread(ctx context.Context, to states, ev *event, histories []str
 		if err != nil {
 			return err
 		}
-		links.From, links.Into = state.Union(links.From, l.From), state.Union(links.Into, l.Into)
+		links.Join(l)
 	}
 	for _, other := range ev.others(links) {
 		if err := to.tell(ctx, other); err != nil {

@@ -37,7 +37,6 @@ type owner struct {
 // owned is a user in a history, of the batch that is being applied.
 type owned struct {
 	addr    state.Address
-	pol     *Policy
 	st      *state.State
 	found   string // in Redis
 	version redis.Version
@@ -195,7 +194,7 @@ func (o *owner) read(ctx context.Context, addrs []state.Address) error {
 	var unread []state.Address
 	for _, addr := range addrs {
 		if o.known[addr] == nil {
-			o.known[addr] = &owned{addr: addr, pol: o.policies[addr.History], st: new(state.State)}
+			o.known[addr] = &owned{addr: addr, st: new(state.State)}
 			unread = append(unread, addr)
 		}
 	}
@@ -292,7 +291,7 @@ func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
 func (o *owner) apply(ctx context.Context, history string, ev *event) (state.Links, error) {
 	u := o.known[state.Address{History: history, User: ev.user}]
 	links := u.st.Links
-	err := u.st.Apply(u.pol, &ev.Event, o.fetch(ctx, u))
+	err := u.st.Apply(o.policies[history], &ev.Event, o.fetch(ctx, u))
 	if err == nil && !ev.Try {
 		u.version, u.changed = redis.Version{Epoch: o.mark.Epoch, Seq: ev.seq}, true
 	}
@@ -309,8 +308,7 @@ func (o *owner) linksOf(ctx context.Context, user string) (all state.Links, err 
 		return all, err
 	}
 	for _, addr := range addrs {
-		l := o.known[addr].st.Links
-		all.From, all.Into = state.Union(all.From, l.From), state.Union(all.Into, l.Into)
+		all.Join(o.known[addr].st.Links)
 	}
 	return all, nil
 }
@@ -365,7 +363,7 @@ func (o *owner) imageOf(u *owned) redis.Write {
 		o.metrics.flushedBytes.Add(float64(len(sh.Data)))
 	}
 	if snap.Head != nil {
-		w.TTL = max(w.TTL, u.pol.Kept())
+		w.TTL = max(w.TTL, o.policies[u.addr.History].Kept())
 	}
 	o.metrics.flushedUsers.Inc()
 	o.metrics.flushedBytes.Add(float64(len(snap.Head)))

@@ -131,7 +131,7 @@ func (s *writer) apply(ctx context.Context, history string, ev *event) (links st
 func (s *writer) linksOf(ctx context.Context, user string) (all state.Links, err error) {
 	for history := range s.policies {
 		err = errors.Join(err, s.change(ctx, history, user, func(e *entry, _ *rows) error {
-			all.From, all.Into = state.Union(all.From, e.st.Links.From), state.Union(all.Into, e.st.Links.Into)
+			all.Join(e.st.Links)
 			return nil
 		}))
 	}

@@ -42,15 +42,10 @@ func digits(n uint64) string { return fmt.Sprintf("%016x", n) }
 // idempotent, but an epoch that nobody uses does no harm.
 func (r *Conn) Acquire(ctx context.Context, p int, log string, last uint64) (m Mark, err error) {
 	fields, err := acquireScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{log, digits(last)}).AsStrSlice()
-	if err != nil {
-		return m, fmt.Errorf("exposure: take partition %d in Redis: %w", p, err)
+	if err == nil {
+		_, err = fmt.Sscanf(strings.Join(fields, " "), "%x %x %x", &m.Epoch, &m.Base, &m.Applied)
 	}
-	for i, n := range []*uint64{&m.Epoch, &m.Base, &m.Applied} {
-		if *n, err = strconv.ParseUint(fields[i], 16, 64); err != nil {
-			return m, fmt.Errorf("exposure: partition %d in Redis: %w", p, err)
-		}
-	}
-	return m, nil
+	return m, wrap.Err(err, "exposure: take partition %d in Redis", p)
 }
 
 var advanceScript = rueidis.NewLuaScriptNoShaRetryable(`

@@ -23,6 +23,9 @@ type Links struct {
 	Imported bool // the user's history has been imported from the old store
 }
 
+// Join adds the neighbours of a user in another history.
+func (l *Links) Join(more Links) { l.From, l.Into = Union(l.From, more.From), Union(l.Into, more.Into) }
+
 // LinkReader returns the links of a user.
 type LinkReader func(user string) (Links, error)
 

@@ -148,10 +148,7 @@ func (s *State) Reset() {
 
 // Touch drops what has expired by now, and records that the user was active at a time.
 func (s *State) Touch(p *Policy, at, now time.Time) {
-	if s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
-		s.Reset()
-	}
-	s.DropEpochs(p, now)
+	s.Expire(p, now)
 	s.last = max(s.last, at.Unix())
 	s.view = nil
 }
@@ -344,21 +341,24 @@ func (s *State) open(p *Policy, epoch int32) int {
 	return at
 }
 
+// expired says whether all but the links has expired.
+func (s *State) expired(p *Policy, now time.Time) bool {
+	return s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now)
+}
+
 // Stale says whether a state holds anything that has expired.
 func (s *State) Stale(p *Policy, now time.Time) bool {
-	return s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) ||
-		len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
+	return s.expired(p, now) || len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
 }
 
 // Expire drops what has expired, and reports whether that is all but the links.
-func (s *State) Expire(p *Policy, now time.Time) bool {
+func (s *State) Expire(p *Policy, now time.Time) (all bool) {
 	s.view = nil
-	s.DropEpochs(p, now)
-	if !p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
-		return false
+	if all = s.expired(p, now); all {
+		s.Reset()
 	}
-	s.Reset()
-	return true
+	s.DropEpochs(p, now)
+	return all
 }
 
 // Snapshot is the image of one user that a flush writes.

@@ -20,7 +20,7 @@ var noLanes kernel.Lanes
 func (s *State) Look(p *Policy, now time.Time, hits int) *View {
 	v, keep := new(View), hits >= keptHits
 	v.Until, v.Links, v.Lanes = math.MaxInt64, s.Links, &noLanes
-	if s.last == 0 || p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
+	if s.last == 0 || s.expired(p, now) {
 		v.Set.Reset(0)
 		return v
 	}
