@@ -91,15 +91,9 @@ type Set struct {
 
 // Reset empties the set and makes room for n keys.
 func (s *Set) Reset(n int) {
-	size, shift := 16, uint8(32-9)
-	for size < 2*n {
-		size *= 2
-	}
-	for 1<<(32-shift) < 32*n {
-		shift--
-	}
-	s.mask, s.shift = uint32(size-1), shift
-	s.cells, s.bits = make([]uint32, size), make([]uint64, 1<<(32-shift)/64)
+	size, width := max(16, 1<<bits.Len(uint(2*n))), max(9, bits.Len(uint(32*n)))
+	s.mask, s.shift = uint32(size-1), uint8(32-width)
+	s.cells, s.bits = make([]uint32, size), make([]uint64, 1<<width/64)
 }
 
 // Add adds a key, which is not 0. A set holds no more keys than Reset made room for.

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -147,10 +148,7 @@ func (a *Answer) Choose() (o Outcome) {
 
 // resetTable empties the table and makes room for n numbers.
 func (a *Answer) resetTable(n int) {
-	size := 64
-	for size < 4*n {
-		size *= 2
-	}
+	size := max(64, 1<<bits.Len(uint(4*n)))
 	a.table = slices.Grow(a.table[:0], size)[:size]
 	clear(a.table)
 }
