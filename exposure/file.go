@@ -151,31 +151,13 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 
 func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Close()) }
 
-// recover reads what a store needs before its first event. Package must ends it, setApplied and resumeClock.
-func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, applied uint64, lastShard int64) {
-	must.Dof(must.Catch(func() {
-		meta := must.Get(FileMeta(ctx, d.read))
-		if n := copy(secret[:], meta["secret"]); n != len(secret) || n != len(meta["secret"]) {
-			must.Do(fmt.Errorf("exposure: meta secret has %d bytes: %w", len(meta["secret"]), ErrCorrupt))
-		}
-		logID, applied = meta["log"], must.Get(strconv.ParseUint(meta["applied"], 10, 64))
-		must.Do(d.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM shard").Scan(&lastShard))
-	}), "exposure: read the state file")
-	return secret, logID, applied, lastShard
-}
-
 // putLog moves the watermark outside a flush: the log is another one, or has lost its end.
 const putLog = "UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')"
-
-func (d *database) setApplied(ctx context.Context, logID string, applied uint64) {
-	_, err := d.write.ExecContext(ctx, putLog, logID, strconv.FormatUint(applied, 10))
-	must.Dof(err, "exposure: set applied")
-}
 
 // putClock keeps the time by which data expired last, for the next start.
 const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 
-// resumeClock tells a clock that time.
+// resumeClock tells a clock that time. Package must ends it.
 func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) {
 	meta := must.Get(FileMeta(ctx, d.read))
 	if last, err := strconv.ParseInt(meta["clock"], 10, 64); err == nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"jianguo/exposure/kernel"
-	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
@@ -241,9 +240,9 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 		g.release(e, -1, known)
 		return err
 	}
-	var asked *redis.Asked
+	var version func() (string, error)
 	if s.fleet != nil && known { // the answer is not waited for yet
-		asked = s.fleet.Redis.Ask(ctx, e.addr)
+		version = s.fleet.Redis.Ask(ctx, e.addr)
 	}
 	if compute {
 		*keys = s.keysOf(r, *keys, user)
@@ -263,7 +262,7 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 		s.markKeys(v, r, *keys, *marks)
 	}
 	if s.fleet != nil {
-		done, err := s.fleet.refresh(ctx, e, asked, func() bool { return s.lookView(e, now, mark) })
+		done, err := s.fleet.refresh(ctx, e, version, func() bool { return s.lookView(e, now, mark) })
 		if done || err != nil {
 			g.release(e, -1, known)
 			return err

@@ -131,13 +131,14 @@ func (s *Store) Trouble() error {
 
 // refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state
 // in memory before the answer is there; done is true if that was of this version, and look returned true.
-func (f *fleet) refresh(ctx context.Context, e *entry, asked *redis.Asked, look func() bool) (done bool, err error) {
-	if asked != nil {
+func (f *fleet) refresh(ctx context.Context, e *entry, version func() (string, error), look func() bool) (
+	done bool, err error) {
+	if version != nil {
 		e.mu.RLock()
 		have, known := e.version, e.st != nil
 		done = look()
 		e.mu.RUnlock()
-		if v, err := asked.Version(); err == nil && known && v == have {
+		if v, err := version(); err == nil && known && v == have {
 			return done, nil
 		}
 	}

@@ -158,11 +158,10 @@ func (f *flushTx) put(addr state.Address, snap *state.Snapshot) {
 	for _, id := range snap.Freed {
 		f.exec("DELETE FROM shard WHERE id = ?", id)
 	}
-	for _, sh := range snap.Shards {
-		f.written += len(sh.Data)
-		f.exec("INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", sh.ID, sh.Data)
+	for id, data := range snap.Shards {
+		f.exec("INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", id, data)
 	}
-	f.written += len(snap.Head)
+	f.written += snap.Size()
 	if snap.Head == nil {
 		f.exec("DELETE FROM user WHERE history = ? AND user = ?", addr.History, addr.User)
 		return

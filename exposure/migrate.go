@@ -169,11 +169,7 @@ func (m *Move) fill(ctx context.Context, file string, old map[string]string) (us
 				if f.Head == nil { // it was forgotten
 					continue
 				}
-				snap := &state.Snapshot{Head: f.Head}
-				for id, data := range f.Shards {
-					snap.Shards = append(snap.Shards, state.ShardImage{ID: id, Data: data})
-				}
-				to.put(f.Address, snap)
+				to.put(f.Address, &state.Snapshot{Head: f.Head, Shards: f.Shards})
 				users++
 			}
 			m.Progress("exporting", users, 0)

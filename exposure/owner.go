@@ -342,31 +342,23 @@ func (o *owner) write(ctx context.Context) error {
 	defer cancel()
 	var writes []redis.Write
 	for _, u := range o.known {
-		if u.changed {
-			writes = append(writes, o.imageOf(u))
+		if !u.changed {
+			continue
 		}
+		snap := u.st.Snapshot(u.addr, o.nextShard)
+		w := redis.Write{Address: u.addr, Found: u.found, Freed: snap.Freed, May: u.may,
+			TTL:    eventlog.ErasureDelay + 2*time.Hour,
+			Record: redis.Record{Version: u.version, Head: snap.Head, Shards: snap.Shards}}
+		if snap.Head != nil {
+			w.TTL = max(w.TTL, o.policies[u.addr.History].Kept())
+		}
+		writes = append(writes, w)
+		o.metrics.flushedUsers.Inc()
+		o.metrics.flushedBytes.Add(float64(snap.Size()))
+		o.metrics.stateBytes.Observe(float64(len(snap.Head)))
 	}
 	if len(writes) == 0 {
 		return nil
 	}
 	return o.Redis.Put(ctx, writes)
-}
-
-// imageOf is what Redis is to hold of a user.
-func (o *owner) imageOf(u *owned) redis.Write {
-	snap := u.st.Snapshot(u.addr, o.nextShard)
-	w := redis.Write{Address: u.addr, Found: u.found, Freed: snap.Freed, May: u.may,
-		TTL:    eventlog.ErasureDelay + 2*time.Hour,
-		Record: redis.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
-	for _, sh := range snap.Shards {
-		w.Shards[sh.ID] = sh.Data
-		o.metrics.flushedBytes.Add(float64(len(sh.Data)))
-	}
-	if snap.Head != nil {
-		w.TTL = max(w.TTL, o.policies[u.addr.History].Kept())
-	}
-	o.metrics.flushedUsers.Inc()
-	o.metrics.flushedBytes.Add(float64(len(snap.Head)))
-	o.metrics.stateBytes.Observe(float64(len(snap.Head)))
-	return w
 }

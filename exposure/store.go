@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,10 +104,17 @@ func (s *core) openHistories() error {
 
 // recover finds where in the log to resume, and the last entry to wait for. Package must ends it.
 func (s *Store) recover(ctx context.Context) (last uint64) {
-	secret, logID, applied, lastShard := s.db.recover(ctx)
+	meta := must.Get(FileMeta(ctx, s.db.read))
+	if n := len(meta["secret"]); n != len(s.secret) {
+		must.Do(fmt.Errorf("exposure: meta secret has %d bytes: %w", n, ErrCorrupt))
+	}
+	logID, applied := meta["log"], must.Get(strconv.ParseUint(meta["applied"], 10, 64))
+	var lastShard int64
+	row := s.db.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM shard")
+	must.Dof(row.Scan(&lastShard), "exposure: read the state file")
 	log := must.Get(s.cfg.Log.State(ctx))
-	if s.secret != secret { // requests may be reading it: written once
-		s.secret = secret
+	if string(s.secret[:]) != meta["secret"] { // requests may be reading it: written once
+		copy(s.secret[:], meta["secret"])
 	}
 	s.lastShard.Store(lastShard)
 	// A log that lost its end, as a relaxed one may in a power cut, will use those sequences again. The file keeps
@@ -126,7 +134,8 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 		from = log.First - 1 // the log will not deliver what is before it
 	}
 	if from != applied || logID != log.ID {
-		s.db.setApplied(ctx, log.ID, from)
+		_, err := s.db.write.ExecContext(ctx, putLog, log.ID, strconv.FormatUint(from, 10))
+		must.Dof(err, "exposure: set applied")
 	}
 	s.w.reset(from)
 	return log.Last
@@ -161,8 +170,11 @@ func (s *Store) run(ctx context.Context, last uint64) {
 	var loops sync.WaitGroup
 	loops.Go(func() {
 		err := s.cfg.Log.Consume(ctx, s.w.applied.Seq(), func(e eventlog.Entry) error {
-			if err := s.w.waitRoom(ctx); err != nil {
-				return err
+			// A flush takes far longer than the time between two looks.
+			for s.w.unflushed.Load() >= int64(s.cfg.MaxUnflushed) {
+				if err := wait.For(ctx, time.Millisecond); err != nil {
+					return err
+				}
 			}
 			err := s.w.consume(ctx, e)
 			if e.Seq >= last && err == nil {

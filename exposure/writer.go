@@ -11,7 +11,6 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
-	"jianguo/internal/wait"
 )
 
 // writer changes users' states in the file: it applies the events of the log and writes flushes. It is
@@ -60,14 +59,6 @@ func (s *writer) advance(seq uint64, keys int, outcome error) {
 		default:
 		}
 	}
-}
-
-// waitRoom blocks the consumer while too much is unflushed. A flush takes far longer than the time
-// between two looks.
-func (s *writer) waitRoom(ctx context.Context) error {
-	for s.unflushed.Load() >= int64(s.cfg.MaxUnflushed) && wait.For(ctx, time.Millisecond) == nil {
-	}
-	return ctx.Err()
 }
 
 // lostEvents says that the log no longer holds the events between two sequences.

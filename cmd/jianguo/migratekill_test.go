@@ -154,8 +154,8 @@ func addHistories(t *testing.T, dir string, n int) {
 		}
 		snap := st.Snapshot(states.Address{History: history, User: user}, func() int64 { number++; return number })
 		execSQL(t, db, "INSERT INTO user VALUES (?, ?, ?)", history, user, snap.Head)
-		for _, sh := range snap.Shards {
-			execSQL(t, db, "INSERT INTO shard VALUES (?, ?)", sh.ID, sh.Data)
+		for id, data := range snap.Shards {
+			execSQL(t, db, "INSERT INTO shard VALUES (?, ?)", id, data)
 		}
 	}
 	execSQL(t, db, "COMMIT")

@@ -130,11 +130,15 @@ func (o *Old) importLater(user string) {
 	}()
 }
 
-// importUser imports a user.
+// importUser imports a user: one after the other, with rests as long as the reads, which leave the old store to others.
 func (o *Old) importUser(ctx context.Context, user string) error {
 	ctx, cancel := context.WithTimeout(ctx, importTimeout)
 	defer cancel()
-	history, err := o.readInTurn(ctx, user)
+	o.turn.Lock()
+	started := time.Now()
+	history, err := o.read(ctx, user)
+	err = cmp.Or(err, wait.For(ctx, time.Since(started)))
+	o.turn.Unlock()
 	if err == nil {
 		err = o.Import(ctx, user, history)
 	}
@@ -263,16 +267,6 @@ func scoreTime(score float64) time.Time {
 		return time.UnixMilli(int64(score))
 	}
 	return time.Time{}
-}
-
-// readInTurn reads for the import in the background: one user after the other, with rests as long as the reads, which
-// leave the old store to others.
-func (o *Old) readInTurn(ctx context.Context, user string) ([]trace.Exposure, error) {
-	o.turn.Lock()
-	defer o.turn.Unlock()
-	started := time.Now()
-	history, err := o.read(ctx, user)
-	return history, cmp.Or(err, wait.For(ctx, time.Since(started)))
 }
 
 // walked is what a walk over the keys that match has met.

@@ -153,22 +153,18 @@ func (r *Conn) Name(a state.Address) string { return r.Prefix + ":{" + a.User + 
 
 func (r *Conn) part(p int) string { return r.Prefix + ":part:" + strconv.Itoa(p) }
 
-// Asked is a question to Redis whose answer is on its way.
-type Asked struct{ stream rueidis.RedisResultStream }
-
-// Ask asks for the version of a record, and does not wait. The caller reads the answer.
-func (r *Conn) Ask(ctx context.Context, addr state.Address) *Asked {
-	return &Asked{r.Client.DoStream(ctx, r.Client.B().Hget().Key(r.Name(addr)).Field("v").Build())}
-}
-
-// Version reads the answer as it is stored: "" where there is no record.
-func (a *Asked) Version() (string, error) {
-	var s strings.Builder
-	_, err := a.stream.WriteTo(&s)
-	if rueidis.IsRedisNil(err) {
-		return "", nil
+// Ask asks for the version of a record, and does not wait. The caller calls answer: the version as it is stored, ""
+// where there is no record.
+func (r *Conn) Ask(ctx context.Context, addr state.Address) (answer func() (string, error)) {
+	stream := r.Client.DoStream(ctx, r.Client.B().Hget().Key(r.Name(addr)).Field("v").Build())
+	return func() (string, error) {
+		var s strings.Builder
+		_, err := stream.WriteTo(&s)
+		if rueidis.IsRedisNil(err) {
+			return "", nil
+		}
+		return s.String(), err
 	}
-	return s.String(), err
 }
 
 // parseRecord makes a record of the fields of a hash and their values.

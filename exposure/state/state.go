@@ -363,17 +363,21 @@ func (s *State) Expire(p *Policy, now time.Time) (all bool) {
 
 // Snapshot is the image of one user that a flush writes.
 type Snapshot struct {
-	Head   []byte // nil: the user is gone, delete the row
-	Shards []ShardImage
+	Head   []byte           // nil: the user is gone, delete the row
+	Shards map[int64][]byte // that have changed, by number
 	Freed  []int64
 	// Corrupt says why the row this one replaces could not be read; the old bytes
 	// are kept aside.
 	Corrupt string
 }
 
-type ShardImage struct {
-	ID   int64
-	Data []byte
+// Size is the bytes of head and shards.
+func (s *Snapshot) Size() int {
+	n := len(s.Head)
+	for _, data := range s.Shards {
+		n += len(data)
+	}
+	return n
 }
 
 // Snapshot encodes a state and marks it clean. Shards without a row get the next number.
@@ -388,7 +392,10 @@ func (st *State) Snapshot(addr Address, number func() int64) *Snapshot {
 		}
 		if sh.dirty {
 			sh.dirty = false
-			snap.Shards = append(snap.Shards, ShardImage{sh.id, appendShard(nil, sh)})
+			if snap.Shards == nil {
+				snap.Shards = map[int64][]byte{}
+			}
+			snap.Shards[sh.id] = appendShard(nil, sh)
 		}
 	}
 	if !st.Empty() {

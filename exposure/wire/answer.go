@@ -115,7 +115,9 @@ func (a *Answer) Choose() (o Outcome) {
 		}
 	}
 	o.Dropped = len(a.Marks) - n
-	a.resetTable(n + len(a.Order))
+	size := max(64, 1<<bits.Len(uint(4*(n+len(a.Order)))))
+	a.table = slices.Grow(a.table[:0], size)[:size]
+	clear(a.table)
 	list, o.Items = list[:n], 0
 	for _, i := range list {
 		if at := a.Keys[i] & uint32(len(a.table)-1); a.table[at] == 0 { // nearly all
@@ -144,13 +146,6 @@ func (a *Answer) Choose() (o Outcome) {
 		}
 	}
 	return o
-}
-
-// resetTable empties the table and makes room for n numbers.
-func (a *Answer) resetTable(n int) {
-	size := max(64, 1<<bits.Len(uint(4*n)))
-	a.table = slices.Grow(a.table[:0], size)[:size]
-	clear(a.table)
 }
 
 // repeated adds an id to the table and says whether it was there. Equal keys are not

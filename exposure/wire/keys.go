@@ -10,12 +10,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Key is the one key an id has for a user: the low half of XXH3-64 under the user's seed.
-func Key(id []byte, seed uint64) uint32 { return nonZero(xxh3.HashSeed(id, seed)) }
-
-// nonZero is the low half of a hash. Zero marks an empty cell in kernel.Set, so the id that
-// hashes to it shares the key 1.
-func nonZero(hash uint64) uint32 { return max(uint32(hash), 1) }
+// Key is the one key an id has for a user: the low half of XXH3-64 under the user's seed. Zero marks an empty cell in
+// kernel.Set, so the id that hashes to it shares the key 1.
+func Key(id []byte, seed uint64) uint32 { return max(uint32(xxh3.HashSeed(id, seed)), 1) }
 
 // Keys returns the keys of all ids, in the memory of dst if it has room.
 func (q *Query) Keys(dst []uint32, seed uint64) []uint32 {
