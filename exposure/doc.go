@@ -44,7 +44,7 @@
 // # Writing
 //
 // What an event does to a state is one pure function, state.Apply; what it means for linked users are events as
-// well (apply.go). States are in a file (writer.go, flush.go), or in a Redis for several services (owner.go).
+// well (event.go). States are in a file (writer.go, flush.go), or in a Redis for several services (owner.go).
 //
 // The state file is a function of the log: events are applied in order by one owner,
 // and each flush writes the users they changed together with the sequence reached, in
