@@ -186,11 +186,11 @@ func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
 // Explain judges a later stored item against an earlier one, by the policy in
 // force. The texts of both must have been kept.
 func (s *Service) Explain(later, earlier *index.Item) *Explanation {
-	return Explain(s.cfg.Segmenter, s.cfg.Index.Policy(), s.cfg.Index.Language(), stored(later), stored(earlier))
+	return Explain(s.cfg.Segmenter, s.cfg.Index.Policy(), s.cfg.Index.Language(), Stored(later), Stored(earlier))
 }
 
-// stored is a stored item as it was published.
-func stored(it *index.Item) *Item {
+// Stored is a stored item, whose text was kept, as it was published.
+func Stored(it *index.Item) *Item {
 	return &Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, URL: it.URL,
 		Published: it.Published, Revision: it.Event.Revision}
 }

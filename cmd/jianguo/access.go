@@ -43,7 +43,7 @@ func (a *access) warnOfPlain(log *slog.Logger) {
 // reload reads tokens and certificates again. After an error the former ones stay. Package must ends it.
 func (a *access) reload(s *service) {
 	if a.certs != nil {
-		must.Do(a.certs.load())
+		a.certs.load()
 		must.Do(s.announce())
 	}
 	if a.tokens != nil {

@@ -18,6 +18,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
+	"jianguo/internal/must"
 )
 
 // rejudge makes the command with which the console judges again what arrived at the service of a directory. It has
@@ -65,42 +66,41 @@ func (s *service) answerReindex() error {
 			one.Lock()
 			defer one.Unlock()
 			var answer renewal
-			report, err := s.reindex(context.Background(), string(m.Data))
-			if answer.Report = report; err != nil {
-				s.log.Error("reindex not finished", "recipe", string(m.Data), "error", err)
+			recipe := string(m.Data)
+			err := must.Catch(func() { answer.Report = s.reindex(context.Background(), recipe) })
+			if err != nil {
+				s.log.Error("reindex not finished", "recipe", recipe, "error", err)
 				answer.Error = err.Error()
 			}
-			data, err := json.Marshal(answer)
-			if err == nil {
-				err = m.Respond(data)
-			}
-			if err != nil {
-				s.log.Warn("answer about a reindex", "error", err)
-			}
+			s.answer(m, answer)
 		}()
 	})
 	return err
 }
 
+// answer answers a request on the bus.
+func (s *service) answer(m *nats.Msg, v any) {
+	data, err := json.Marshal(v)
+	if err == nil && bus.MayAnswer(m.Reply) {
+		err = m.Respond(data)
+	}
+	if err != nil {
+		s.log.Warn("answer on "+m.Subject, "error", err)
+	}
+}
+
 // reindex reads the files that make the recipe again, and compares items by it from then on,
-// while articles arrive.
-func (s *service) reindex(ctx context.Context, recipe string) (*index.ReindexReport, error) {
-	seg, err := s.flags.segmenter()
-	if err != nil {
-		return nil, err
-	}
+// while articles arrive. Package must ends it.
+func (s *service) reindex(ctx context.Context, recipe string) *index.ReindexReport {
+	seg := must.Get(s.flags.segmenter())
 	if seg.Recipe() != recipe {
-		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe "+
+		must.Do(fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe "+
 			"%s, and those of this command %s: change the files of the service, and name them here",
-			seg.Recipe(), recipe)
+			seg.Recipe(), recipe))
 	}
-	report, err := s.index.Reindex(ctx, index.ReindexConfig{Dir: s.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg),
-		Logger: s.log},
-		func() { s.segmenter.Become(seg) })
-	if err != nil {
-		return nil, err
-	}
+	report := must.Get(s.index.Reindex(ctx, index.ReindexConfig{Dir: s.dir, Recipe: recipe,
+		Analyze: ingest.Analyzer(seg), Logger: s.log}, func() { s.segmenter.Become(seg) }))
 	s.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed,
 		"items", report.Items, "seconds", report.Seconds)
-	return report, nil
+	return report
 }

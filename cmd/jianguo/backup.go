@@ -17,6 +17,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/maintain"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 )
 
 type backupCmd struct {
@@ -33,37 +34,36 @@ const unfinished = ".unfinished"
 // Run copies a data directory. The copy holds everything that was acknowledged before
 // it began.
 func (c *backupCmd) Run(co *streams) error {
-	if err := isDataDir(c.Data); err != nil {
-		return err
-	}
-	named := c.To != ""
-	switch {
-	case !named && !c.Upload:
-		return errors.New("where to? name a directory to create, or --upload")
-	case !named:
-		c.To = filepath.Clean(c.Data) + ".upload"
-	}
-	if _, err := os.Lstat(c.To); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(fmt.Errorf("a backup is a new directory, and %s exists", c.To), err)
-	}
-	to := filepath.Clean(c.To)
-	if err := c.make(co, func() error { return c.copy(co) }); err != nil {
-		return err
-	}
-	if c.Upload {
-		if err := c.upload(co); err != nil {
-			return errors.Join(err, os.RemoveAll(c.To))
+	return must.Catch(func() {
+		must.Do(isDataDir(c.Data))
+		named := c.To != ""
+		switch {
+		case !named && !c.Upload:
+			must.Do(errors.New("where to? name a directory to create, or --upload"))
+		case !named:
+			c.To = filepath.Clean(c.Data) + ".upload"
 		}
-	}
-	if !named {
-		return os.RemoveAll(c.To)
-	}
-	return c.name(to)
+		if _, err := os.Lstat(c.To); !errors.Is(err, fs.ErrNotExist) {
+			must.Do(errors.Join(fmt.Errorf("a backup is a new directory, and %s exists", c.To), err))
+		}
+		to := filepath.Clean(c.To)
+		c.make(co, func() { c.copy(co) })
+		if c.Upload {
+			if err := must.Catch(func() { c.upload(co) }); err != nil {
+				must.Do(errors.Join(err, os.RemoveAll(c.To)))
+			}
+		}
+		if named {
+			must.Do(c.name(to))
+		} else {
+			must.Do(os.RemoveAll(c.To))
+		}
+	})
 }
 
 // make fills a directory that has another name than To, and is marked as unfinished, and verifies it. To is
-// then its name.
-func (c *backupCmd) make(co *streams, fill func() error) error {
+// then its name. Package must ends it.
+func (c *backupCmd) make(co *streams, fill func()) {
 	owner, err := datadir.OwnerOf(c.To) // of what is replaced
 	if err != nil && c.Data != "" {
 		owner, err = datadir.OwnerOf(c.Data)
@@ -73,31 +73,23 @@ func (c *backupCmd) make(co *streams, fill func() error) error {
 	}
 	aside := filepath.Clean(c.To) + unfinished
 	if m, err := datadir.ReadManifest(aside); err == nil && m != nil && m.Unfinished {
-		if err := os.RemoveAll(aside); err != nil {
-			return err
-		}
+		must.Do(os.RemoveAll(aside))
 	}
-	if err := os.Mkdir(aside, 0o700); err != nil {
-		return err
-	}
+	must.Do(os.Mkdir(aside, 0o700))
 	c.To = aside
-	err = datadir.Manifest{Unfinished: true}.Write(aside)
-	if err == nil {
-		err = fill()
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("copy not complete: %w", err), os.RemoveAll(aside))
+	if err := must.Catch(func() {
+		must.Do(datadir.Manifest{Unfinished: true}.Write(aside))
+		fill()
+	}); err != nil {
+		must.Do(errors.Join(fmt.Errorf("copy not complete: %w", err), os.RemoveAll(aside)))
 	}
 	if !c.NoVerify {
-		lock, err := datadir.AcquireUnchecked(aside, datadir.Holder{Command: "verify"})
-		if err == nil {
-			err = errors.Join((&verifyCmd{Data: aside}).verify(co), lock.Close())
-		}
-		if err != nil {
-			return errors.Join(err, fmt.Errorf("the copy is in %s; --no-verify makes a backup all the same", aside))
+		verify := verifyCmd{Data: aside}
+		if err := holding(datadir.AcquireUnchecked, aside, "verify", func() { verify.verify(co) }); err != nil {
+			must.Do(errors.Join(err, fmt.Errorf("the copy is in %s; --no-verify makes a backup all the same", aside)))
 		}
 	}
-	return errors.Join(datadir.Record(aside), owner.Give(aside), syncFS(aside))
+	must.Do(errors.Join(datadir.Record(aside), owner.Give(aside), syncFS(aside)))
 }
 
 // name gives the directory that make has filled its name.
@@ -105,32 +97,22 @@ func (c *backupCmd) name(to string) error {
 	return errors.Join(os.Rename(c.To, to), syncFS(to))
 }
 
-// upload puts the copy into the object store of the bus that the service uses.
-func (c *backupCmd) upload(co *streams) error {
-	holder, err := datadir.ReadHolder(c.Data)
-	if err == nil && (holder.NATS == "" || holder.Token != "") {
-		err = errors.New("--upload: no service with an external bus (--nats) runs on the directory")
-	}
-	if err != nil {
-		return err
+// upload puts the copy into the object store of the bus that the service uses. Package must ends it.
+func (c *backupCmd) upload(co *streams) {
+	holder := must.Get(datadir.ReadHolder(c.Data))
+	if holder.NATS == "" || holder.Token != "" {
+		must.Do(errors.New("--upload: no service with an external bus (--nats) runs on the directory"))
 	}
 	service := reachFlags{NATS: holder.NATS, busAccess: c.busAccess}
 	service.StreamPrefix = holder.StreamPrefix
-	conn, err := service.connect(&co.ctx, co.log)
-	if err != nil {
-		return err
-	}
+	conn := must.Get(service.connect(&co.ctx, co.log))
 	defer conn.Close()
 	replicas := 1
 	if conn.ConnectedClusterName() != "" {
 		replicas = 3
 	}
-	size, err := bus.Upload(co.ctx, conn, service.StreamPrefix, replicas, c.To)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(co.out, "uploaded: %d bytes\n", size)
-	return err
+	size := must.Get(bus.Upload(co.ctx, conn, service.StreamPrefix, replicas, c.To))
+	must.Get(fmt.Fprintf(co.out, "uploaded: %d bytes\n", size))
 }
 
 // isDataDir returns an error if a directory has never been a data directory.
@@ -151,62 +133,44 @@ func isDataDir(dir string) error {
 }
 
 // copy copies a directory in use with the help of its bus, and any other one file by
-// file.
-func (c *backupCmd) copy(co *streams) error {
+// file. Package must ends it.
+func (c *backupCmd) copy(co *streams) {
 	service := reachFlags{Data: c.Data, busAccess: c.busAccess}
-	lock, err := service.acquire("backup")
-	if err != nil {
-		return err
-	}
-	if lock != nil {
+	if lock := must.Get(service.acquire("backup")); lock != nil {
 		defer lock.Close()
 		err := os.CopyFS(filepath.Join(c.To, "bus"), os.DirFS(filepath.Join(c.Data, "bus")))
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = c.files(co.ctx, 0)
+		if !errors.Is(err, fs.ErrNotExist) {
+			must.Do(err)
 		}
-		return err
+		c.files(co.ctx, 0)
+		return
 	}
-	conn, err := service.connect(&co.ctx, co.log)
-	if err != nil {
-		return err
-	}
+	conn := must.Get(service.connect(&co.ctx, co.log))
 	defer conn.Close()
-	return c.copyLive(co, conn, service.StreamPrefix)
+	c.copyLive(co, conn, service.StreamPrefix)
 }
 
 // copyLive waits until the files contain every message that the bus has acknowledged.
 // Of the bus itself only dead letters are copied: a restored service publishes events
-// again from the catalogue.
-func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) error {
+// again from the catalogue. Package must ends it.
+func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) {
 	exposures, err := bus.JetStream(conn).Stream(co.ctx, prefix+eventlog.StreamName)
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", eventlog.StreamName, err)
-	}
-	if _, err := os.Stat(filepath.Join(c.Data, datadir.Exposures)); err != nil {
-		return fmt.Errorf("the service that runs has lost its file: %w", err)
-	}
-	holder, err := datadir.ReadHolder(c.Data)
-	if err != nil {
-		return err
-	}
-	if err := bus.AwaitApplied(co.ctx, conn, prefix, holder.Name); err != nil {
-		return err
-	}
-	if err := bus.CopyDead(co.ctx, conn, prefix, filepath.Join(c.To, "bus")); err != nil {
-		return err
-	}
-	return c.files(co.ctx, exposures.CachedInfo().State.LastSeq)
+	must.Dof(err, "stream %s", eventlog.StreamName)
+	_, err = os.Stat(filepath.Join(c.Data, datadir.Exposures))
+	must.Dof(err, "the service that runs has lost its file")
+	holder := must.Get(datadir.ReadHolder(c.Data))
+	must.Do(bus.AwaitApplied(co.ctx, conn, prefix, holder.Name))
+	must.Do(bus.CopyDead(co.ctx, conn, prefix, filepath.Join(c.To, "bus")))
+	c.files(co.ctx, exposures.CachedInfo().State.LastSeq)
 }
 
-func (c *backupCmd) files(ctx context.Context, exposures uint64) error {
-	if err := maintain.Copy(ctx, c.Data, c.To); err != nil {
-		return err
-	}
+// files copies the catalogue, and users' histories once they hold the reports up to one. Package must ends it.
+func (c *backupCmd) files(ctx context.Context, exposures uint64) {
+	must.Do(maintain.Copy(ctx, c.Data, c.To))
 	path := filepath.Join(c.Data, datadir.Exposures)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		must.Do(exposure.CopyFile(ctx, path, filepath.Join(c.To, datadir.Exposures), exposures))
 	}
-	return exposure.CopyFile(ctx, path, filepath.Join(c.To, datadir.Exposures), exposures)
 }
 
 // syncFS syncs the file system that a directory is on.

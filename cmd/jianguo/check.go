@@ -10,6 +10,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 )
 
 type checkCmd struct {
@@ -20,49 +21,34 @@ type checkCmd struct {
 
 // Run prints the verdict that an article would get.
 func (c *checkCmd) Run(co *streams) error {
-	it, err := readDocument(co, c.File)
-	if err != nil {
-		return err
-	}
-	e, err := c.ask(co, it)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return json.NewEncoder(co.out).Encode(e)
-	}
-	fmt.Fprintf(co.out, "%s", e.Verdict)
-	if e.Rule != index.NoRule {
-		fmt.Fprintf(co.out, " (%s)", e.Rule)
-	}
-	fmt.Fprintf(co.out, "\n  %s\n  fingerprint %s\n", e.Why, e.Fingerprint)
-	return nil
+	return must.Catch(func() {
+		e := c.ask(co, readDocument(co, c.File))
+		if c.JSON {
+			must.Do(json.NewEncoder(co.out).Encode(e))
+			return
+		}
+		fmt.Fprintf(co.out, "%s", e.Verdict)
+		if e.Rule != index.NoRule {
+			fmt.Fprintf(co.out, " (%s)", e.Rule)
+		}
+		fmt.Fprintf(co.out, "\n  %s\n  fingerprint %s\n", e.Why, e.Fingerprint)
+	})
 }
 
-// ask asks a service.
-func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
-	conn, err := c.To.reach(co)
-	if err != nil {
-		return nil, err
-	}
+// ask asks a service. Package must ends it.
+func (c *checkCmd) ask(co *streams, it *ingest.Item) (e index.Event) {
+	conn := must.Get(c.To.reach(co))
 	defer conn.Close()
-	payload, err := json.Marshal(it)
-	if err != nil {
-		return nil, err
-	}
-	reply, err := conn.RequestWithContext(co.ctx, bus.SubjectCheck, payload)
+	reply, err := conn.RequestWithContext(co.ctx, bus.SubjectCheck, must.Get(json.Marshal(it)))
 	if errors.Is(err, nats.ErrNoResponders) {
 		err = fmt.Errorf("no service is ready on this bus: %w", err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("check: %w", err)
-	}
+	must.Dof(err, "check")
 	if text := reply.Header.Get("Nats-Service-Error"); text != "" {
-		return nil, fmt.Errorf("check: %s", text)
+		must.Do(fmt.Errorf("check: %s", text))
 	}
-	var e index.Event
 	if err := json.Unmarshal(reply.Data, &e); err != nil || e.Verdict == 0 {
-		return nil, fmt.Errorf("check: what answers on this bus is no service: %.100s", reply.Data)
+		must.Do(fmt.Errorf("check: what answers on this bus is no service: %.100s", reply.Data))
 	}
-	return &e, nil
+	return e
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
+	"jianguo/internal/must"
 )
 
 type deadCmd struct {
@@ -41,8 +42,8 @@ type deadReplayCmd struct{ deadChoice }
 
 type deadDropCmd struct{ deadChoice }
 
-// with calls f with the dead letters of a service. It does nothing if there are none.
-func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
+// with calls f, which package must ends, with the dead letters of a service. It does nothing if there are none.
+func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters)) error {
 	conn, err := c.To.reach(co)
 	if err != nil {
 		return err
@@ -52,42 +53,27 @@ func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return f(d)
+	return must.Catch(func() { f(must.Get(d, err)) })
 }
 
 // Run lists dead letters.
 func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
-	return parent.with(co, func(d *bus.DeadLetters) error {
-		letters, err := d.List(co.ctx, c.After, c.Limit)
-		if err != nil {
-			return err
-		}
-		for _, l := range letters {
+	return parent.with(co, func(d *bus.DeadLetters) {
+		for _, l := range must.Get(d.List(co.ctx, c.After, c.Limit)) {
 			if c.JSON {
-				if err := json.NewEncoder(co.out).Encode(l); err != nil {
-					return err
-				}
-				continue
+				must.Do(json.NewEncoder(co.out).Encode(l))
+			} else {
+				fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject,
+					l.Reason)
 			}
-			fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject,
-				l.Reason)
 		}
-		return nil
 	})
 }
 
 // Run prints the payload of one.
 func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
-	return parent.with(co, func(d *bus.DeadLetters) error {
-		l, err := d.Get(co.ctx, c.Number)
-		if err != nil {
-			return err
-		}
-		_, err = co.out.Write(append(l.Data, '\n'))
-		return err
+	return parent.with(co, func(d *bus.DeadLetters) {
+		must.Get(co.out.Write(append(must.Get(d.Get(co.ctx, c.Number)).Data, '\n')))
 	})
 }
 
@@ -107,13 +93,9 @@ func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters,
 	if !c.All && len(c.Numbers) == 0 {
 		return errors.New("which? give numbers from `jianguo dead list`, or --all")
 	}
-	return parent.with(co, func(d *bus.DeadLetters) error {
+	return parent.with(co, func(d *bus.DeadLetters) {
 		if c.All {
-			letters, err := d.List(co.ctx, 0, math.MaxInt)
-			if err != nil {
-				return err
-			}
-			for _, l := range letters {
+			for _, l := range must.Get(d.List(co.ctx, 0, math.MaxInt)) {
 				if l.Subject != "" || done == "dropped" { // a damaged one cannot be replayed
 					c.Numbers = append(c.Numbers, l.Number)
 				}
@@ -122,10 +104,9 @@ func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters,
 		for i, n := range c.Numbers {
 			if err := f(d, co.ctx, n); err != nil {
 				fmt.Fprintln(co.out, plural(i, "letter"), done)
-				return err
+				must.Do(err)
 			}
 		}
-		_, err := fmt.Fprintln(co.out, plural(len(c.Numbers), "letter"), done)
-		return err
+		must.Get(fmt.Fprintln(co.out, plural(len(c.Numbers), "letter"), done))
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 )
 
 type demoCmd struct {
@@ -55,41 +56,33 @@ func (c *demoCmd) Run(co *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = s.stopAfter(err) }()
-	conn, err := (&reachFlags{Data: dir}).reach(co)
-	if err != nil {
-		return err
-	}
+	return s.stopAfter(must.Catch(func() { c.show(co, s, dir) }))
+}
+
+// show publishes the sample, shows its verdicts, and waits for the end of the demo. Package must ends it.
+func (c *demoCmd) show(co *streams, s *ownService, dir string) {
+	conn := must.Get((&reachFlags{Data: dir}).reach(co))
 	defer conn.Close()
 
 	corpus := filepath.Join(dir, "sample.jsonl")
-	lines, err := fs.ReadFile(data.FS, "sample/corpus.jsonl")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(corpus, lines, 0o640); err != nil {
-		return err
-	}
+	lines := must.Get(fs.ReadFile(data.FS, "sample/corpus.jsonl"))
+	must.Do(os.WriteFile(corpus, lines, 0o640))
 	outcomes := map[string]*ingest.Outcome{}
-	sum, err := publishFiles(co, conn, []string{corpus}, "", "", func(o *ingest.Outcome) {
+	sum := publishFiles(co, conn, []string{corpus}, "", "", func(o *ingest.Outcome) {
 		if o.Event != nil {
 			outcomes[o.Event.ID] = o
 		}
 	})
-	if err != nil {
-		return err
-	}
-	wrong, err := showVerdicts(co.out, lines, outcomes)
-	if err != nil {
-		return err
-	}
+	wrong := showVerdicts(co.out, lines, outcomes)
 	fmt.Fprintf(co.out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items,
 		sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
+	var err error
 	if wrong > 0 || sum.Failed > 0 {
 		err = fmt.Errorf("%s not as data/sample/expected.jsonl says", plural(wrong+sum.Failed, "verdict"))
 	}
 	if c.Once {
-		return err
+		must.Do(err)
+		return
 	}
 	fmt.Fprintf(co.out, "\nopen  %s/             the stories and their copies\n      %s/openapi.yaml every request "+
 		"this service answers\n      %s/metrics      for Prometheus\nbus   %s\n\nCtrl-C ends the demo.\n",
@@ -99,23 +92,18 @@ func (c *demoCmd) Run(co *streams) (err error) {
 	case end := <-s.ended:
 		err = fmt.Errorf("the service has ended: %w", cmp.Or(end, errors.New("by itself")))
 	}
-	return err
+	must.Do(err)
 }
 
 // showVerdicts prints the items of the sample as a table and counts unexpected
-// verdicts.
-func showVerdicts(out io.Writer, corpus []byte, outcomes map[string]*ingest.Outcome) (wrong int, err error) {
-	expected, err := readExpected()
-	if err != nil {
-		return 0, err
+// verdicts. Package must ends it.
+func showVerdicts(out io.Writer, corpus []byte, outcomes map[string]*ingest.Outcome) (wrong int) {
+	expected := map[string]expectation{}
+	for _, e := range decodeAll[expectation](must.Get(fs.ReadFile(data.FS, "sample/expected.jsonl"))) {
+		expected[e.ID] = e
 	}
 	fmt.Fprintf(out, "\n%s%s%s%s\n", pad("verdict", 11), pad("item", 22), pad("title", 42), "why")
-	decoder := json.NewDecoder(bytes.NewReader(corpus))
-	for decoder.More() {
-		var it struct{ ID, Title string }
-		if err := decoder.Decode(&it); err != nil {
-			return wrong, fmt.Errorf("sample: %w", err)
-		}
+	for _, it := range decodeAll[struct{ ID, Title string }](corpus) {
 		o := outcomes[it.ID]
 		if o == nil {
 			continue
@@ -131,24 +119,17 @@ func showVerdicts(out io.Writer, corpus []byte, outcomes map[string]*ingest.Outc
 		fmt.Fprintf(out, "%s%s%s%s%s\n", pad(o.Event.Verdict.String(), 11), pad(it.ID, 22),
 			pad(strings.Join(strings.Fields(it.Title), " "), 42), o.Event.Why, mark)
 	}
-	return wrong, nil
+	return wrong
 }
 
-func readExpected() (map[string]expectation, error) {
-	raw, err := fs.ReadFile(data.FS, "sample/expected.jsonl")
-	if err != nil {
-		return nil, err
+// decodeAll decodes a file of the sample, one value a line. Package must ends it.
+func decodeAll[T any](file []byte) (all []T) {
+	for decoder := json.NewDecoder(bytes.NewReader(file)); decoder.More(); {
+		var v T
+		must.Dof(decoder.Decode(&v), "sample")
+		all = append(all, v)
 	}
-	expected := map[string]expectation{}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	for decoder.More() {
-		var e expectation
-		if err := decoder.Decode(&e); err != nil {
-			return nil, fmt.Errorf("sample/expected.jsonl: %w", err)
-		}
-		expected[e.ID] = e
-	}
-	return expected, nil
+	return all
 }
 
 // pad pads or cuts a text to a width in terminal cells; a Han character takes two.

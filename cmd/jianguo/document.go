@@ -12,6 +12,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/must"
 	"jianguo/segment"
 )
 
@@ -24,22 +25,18 @@ func openIndex(co *streams, dir string, s *segment.Segmenter, cfg index.Config) 
 	return index.Open(co.ctx, cfg)
 }
 
-// readDocument reads an article from a file, "-" for standard input: a JSON object, or else plain text.
-func readDocument(co *streams, name string) (*ingest.Item, error) {
+// readDocument reads an article from a file, "-" for standard input: a JSON object, or else plain text. Package must
+// ends it.
+func readDocument(co *streams, name string) *ingest.Item {
 	r := co.in
 	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
+		f := must.Get(os.Open(name))
 		defer f.Close()
 		r = f
 	}
 	it, err := decodeDocument(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return it, nil
+	must.Dof(err, "%s", name)
+	return it
 }
 
 func decodeDocument(r io.Reader) (*ingest.Item, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/ingest/eval"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/must"
 )
 
 type evalCmd struct {
@@ -47,48 +47,33 @@ func (c *evalCmd) Run(co *streams) error {
 	if err := c.wanted(); err != nil {
 		return err
 	}
-	segmenter, err := c.segmenter()
-	if err != nil {
-		return err
-	}
-	policy := index.DefaultPolicy().At(c.Strictness)
-	policy.Rules = index.RulesJianguo
-	cfg := eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at",
-		Progress: co.progress.stages("eval:")}
-	e := &evaluation{At: time.Now().UTC(), Version: version}
-	if len(c.Docs) > 0 {
-		if err := c.documents(co, cfg, e); err != nil {
-			return err
+	return must.Catch(func() {
+		cfg := eval.Config{Segmenter: must.Get(c.segmenter()), Policy: new(index.DefaultPolicy().At(c.Strictness)),
+			ByTime: c.By == "published_at", Progress: co.progress.stages("eval:")}
+		e := &evaluation{At: time.Now().UTC(), Version: version}
+		if len(c.Docs) > 0 {
+			c.documents(co, cfg, e)
 		}
-	}
-	for _, name := range c.Pairs {
-		pairs, err := c.readPairs(co, name)
-		if err != nil {
-			return err
+		for _, name := range c.Pairs {
+			judged, setting := must.Get2(eval.Pairs(co.ctx, cfg, c.readPairs(co, name)))
+			e.Setting = cmp.Or(e.Setting, &setting)
+			e.Pairs = append(e.Pairs, eval.SumPairs(filepath.Base(name), judged))
 		}
-		judged, setting, err := eval.Pairs(co.ctx, cfg, pairs)
-		if err != nil {
-			return err
+		if c.JSON {
+			co.print(e)
+			return
 		}
-		e.Setting = cmp.Or(e.Setting, &setting)
-		e.Pairs = append(e.Pairs, eval.SumPairs(filepath.Base(name), judged))
-	}
-	if c.JSON {
-		out := json.NewEncoder(co.out)
-		out.SetIndent("", " ")
-		return out.Encode(e)
-	}
-	e.Setting.Print(co.out)
-	if e.Labels != nil {
-		e.Labels.Print(co.out, c.Wrong)
-	}
-	if e.Corpus != nil {
-		e.Corpus.Print(co.out)
-	}
-	for _, r := range e.Pairs {
-		r.Print(co.out, c.Wrong)
-	}
-	return nil
+		e.Setting.Print(co.out)
+		if e.Labels != nil {
+			e.Labels.Print(co.out, c.Wrong)
+		}
+		if e.Corpus != nil {
+			e.Corpus.Print(co.out)
+		}
+		for _, r := range e.Pairs {
+			r.Print(co.out, c.Wrong)
+		}
+	})
 }
 
 // wanted returns an error if nothing is to be measured, or what is needs documents or labels.
@@ -106,16 +91,9 @@ func (c *evalCmd) wanted() error {
 	return nil
 }
 
-// documents feeds the documents and measures what is asked of them.
-func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) (err error) {
-	items, err := readItems(co, c.Docs)
-	if err != nil {
-		return err
-	}
-	labels, err := c.readLabels(co)
-	if err != nil {
-		return err
-	}
+// documents feeds the documents and measures what is asked of them. Package must ends it.
+func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) {
+	items, labels := readItems(co, c.Docs), c.readLabels(co)
 	if c.Labelled {
 		labelled := map[string]bool{}
 		for _, l := range labels {
@@ -123,49 +101,33 @@ func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) (err er
 		}
 		items = slices.DeleteFunc(items, func(it *ingest.Item) bool { return !labelled[it.ID] })
 	}
-	b, err := eval.Feed(co.ctx, cfg, items)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	setting := b.Setting()
-	e.Setting = &setting
+	b := must.Get(eval.Feed(co.ctx, cfg, items))
+	defer b.Close()
+	e.Setting = new(b.Setting())
 	if c.Corpus {
-		if e.Corpus, err = b.Corpus(c.Sample, c.Seed); err != nil {
-			return err
-		}
+		e.Corpus = must.Get(b.Corpus(c.Sample, c.Seed))
 	}
-	if len(c.Labels) == 0 {
-		return nil
+	if len(c.Labels) > 0 {
+		e.Labels = b.Sum("Labelled pairs", must.Get(b.Labels(co.ctx, labels)))
 	}
-	judged, err := b.Labels(co.ctx, labels)
-	if err == nil {
-		e.Labels = b.Sum("Labelled pairs", judged)
-	}
-	return err
 }
 
-// readLabels reads all files of labels, or the wanted half of them.
-func (c *evalCmd) readLabels(co *streams) (labels []eval.Label, err error) {
+// readLabels reads all files of labels, or the wanted half of them. Package must ends it.
+func (c *evalCmd) readLabels(co *streams) (labels []eval.Label) {
 	for _, name := range c.Labels {
-		r, err := jsonl.Open(co.in, name)
-		if err != nil {
-			return nil, err
-		}
+		r := must.Get(jsonl.Open(co.in, name))
 		l, err := eval.ReadLabels(r)
-		if err := errors.Join(err, r.Close()); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		must.Dof(errors.Join(err, r.Close()), "%s", name)
 		labels = append(labels, l...)
 	}
-	return slices.DeleteFunc(labels, func(l eval.Label) bool { return !c.inHalf(l.A, l.B) }), nil
+	return slices.DeleteFunc(labels, func(l eval.Label) bool { return !c.inHalf(l.A, l.B) })
 }
 
 func (c *evalCmd) inHalf(a, b string) bool { return c.Half == "" || c.Half == eval.Half(a, b) }
 
-// readPairs reads a file of pairs of texts, or the wanted half of it.
-func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair, err error) {
-	err = jsonl.Read(co.in, name, func(number int, line []byte) error {
+// readPairs reads a file of pairs of texts, or the wanted half of it. Package must ends it.
+func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair) {
+	must.Do(jsonl.Read(co.in, name, func(number int, line []byte) error {
 		p, err := eval.ReadTextPair(line)
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", name, number, err)
@@ -174,17 +136,16 @@ func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair, er
 			pairs = append(pairs, p)
 		}
 		return nil
-	})
-	return pairs, err
+	}))
+	return pairs
 }
 
 // readItems reads documents. It leaves out those that the service would refuse, and
-// counts them.
-func readItems(co *streams, files []string) ([]*ingest.Item, error) {
-	var items []*ingest.Item
+// counts them. Package must ends it.
+func readItems(co *streams, files []string) (items []*ingest.Item) {
 	refused := 0
 	for _, name := range files {
-		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
+		must.Do(jsonl.Read(co.in, name, func(number int, line []byte) error {
 			it, err := ingest.DecodeItem(jsonl.Item(line))
 			if err != nil {
 				refused++
@@ -193,13 +154,10 @@ func readItems(co *streams, files []string) ([]*ingest.Item, error) {
 			}
 			items = append(items, it)
 			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 	}
 	if refused > 0 {
 		fmt.Fprintf(co.err, "jianguo: %d documents left out\n", refused)
 	}
-	return items, nil
+	return items
 }

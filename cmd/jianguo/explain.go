@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +10,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/ingest/eval"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 )
 
 type explainCmd struct {
@@ -29,88 +30,60 @@ func (c *explainCmd) Run(co *streams) error {
 	if c.A == "-" && c.B == "-" {
 		return errors.New("standard input can be one of the two, not both")
 	}
-	policy := index.DefaultPolicy()
-	earlier, later, err := c.items(co, &policy)
-	if err != nil {
-		return err
-	}
-	s, err := c.segmenter()
-	if err != nil {
-		return err
-	}
-	x := ingest.Explain(s, policy.At(c.Strictness), c.Language, later, earlier)
-	if c.JSON {
-		out := json.NewEncoder(co.out)
-		out.SetIndent("", " ")
-		return out.Encode(x)
-	}
-	eval.PrintExplanation(co.out, x)
-	return nil
+	return must.Catch(func() {
+		policy := index.DefaultPolicy()
+		earlier, later := c.items(co, &policy)
+		x := ingest.Explain(must.Get(c.segmenter()), policy.At(c.Strictness), c.Language, later, earlier)
+		if c.JSON {
+			co.print(x)
+		} else {
+			eval.PrintExplanation(co.out, x)
+		}
+	})
 }
 
-// items reads both items, the earlier one first, and the policy of the directory.
-func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *ingest.Item, err error) {
+// items reads both items, the earlier one first, and the policy of the directory. Package must ends it.
+func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *ingest.Item) {
 	if c.Data == "" {
-		if earlier, err = readItem(co, c.A); err == nil {
-			later, err = readItem(co, c.B)
+		return readItem(co, c.A), readItem(co, c.B)
+	}
+	must.Do(holding(datadir.Acquire, c.Data, "explain", func() {
+		x := must.Get(index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
+			Progress: co.progress.stages("explain: loading")}))
+		defer x.Close()
+		*policy = x.Policy()
+		var first, second *index.Item
+		earlier, first = lookUp(co, x, c.A)
+		later, second = lookUp(co, x, c.B)
+		if first != nil && second != nil && second.Before(first) {
+			earlier, later = later, earlier
 		}
-		return earlier, later, err
-	}
-	if err := isDataDir(c.Data); err != nil {
-		return nil, nil, err
-	}
-	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "explain"})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
-		Progress: co.progress.stages("explain: loading")})
-	if err != nil {
-		return nil, nil, err
-	}
-	*policy = x.Policy()
-	earlier, first, err := lookUp(co, x, c.A)
-	later, second, err2 := lookUp(co, x, c.B)
-	if err := errors.Join(err, err2, x.Close()); err != nil {
-		return nil, nil, err
-	}
-	if first != nil && second != nil && second.Before(first) {
-		earlier, later = later, earlier
-	}
-	return earlier, later, nil
+	}))
+	return earlier, later
 }
 
 // lookUp finds an item by its id, or reads it as a file. The stored item is nil for a
-// file.
-func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item, error) {
-	if name == "-" {
-		it, err := readItem(co, name)
-		return it, nil, err
-	}
+// file. Package must ends it.
+func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item) {
 	stored, err := x.Item(co.ctx, name)
-	if errors.Is(err, index.ErrNotFound) {
-		if _, statErr := os.Stat(name); statErr == nil {
-			it, err := readItem(co, name)
-			return it, nil, err
-		}
+	if name == "-" || errors.Is(err, index.ErrNotFound) && isFile(name) {
+		return readItem(co, name), nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
+	must.Do(err)
 	if stored.Body == nil {
-		return nil, nil, fmt.Errorf("the text of %q was not kept: there is nothing to compare", name)
+		must.Do(fmt.Errorf("the text of %q was not kept: there is nothing to compare", name))
 	}
-	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source,
-		Published: stored.Published}, stored, nil
+	return ingest.Stored(stored), stored
 }
 
-func readItem(co *streams, name string) (it *ingest.Item, err error) {
-	if it, err = readDocument(co, name); err != nil {
-		return nil, err
-	}
-	if it.ID == "" {
-		it.ID = name
-	}
-	return it, nil
+func isFile(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// readItem reads an article, named as its file where it has no id. Package must ends it.
+func readItem(co *streams, name string) *ingest.Item {
+	it := readDocument(co, name)
+	it.ID = cmp.Or(it.ID, name)
+	return it
 }

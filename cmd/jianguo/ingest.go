@@ -20,6 +20,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/must"
 	"jianguo/internal/wait"
 )
 
@@ -66,35 +67,31 @@ func (s *summary) count(v index.Verdict) {
 }
 
 // Run publishes files and waits for all verdicts.
-func (c *ingestCmd) Run(co *streams) (err error) {
+func (c *ingestCmd) Run(co *streams) error {
+	var own *ownService
 	conn, err := c.To.reach(co)
 	if errors.Is(err, datadir.ErrIdle) || c.Create && errors.Is(err, fs.ErrNotExist) {
-		var own *ownService
 		if own, err = startService(co, c.To.Data, []string{"--listen=127.0.0.1:0", "--nats-listen=127.0.0.1:0"},
-			c.apply); err != nil {
-			return err
+			c.apply); err == nil {
+			conn, err = c.To.reach(co)
 		}
-		defer func() { err = own.stopAfter(err) }()
-		conn, err = c.To.reach(co)
 	}
-	if err != nil {
-		return err
-	}
+	return own.stopAfter(must.Catch(func() { c.publish(co, must.Get(conn, err)) }))
+}
+
+// publish publishes the files and prints what became of the items. Package must ends it.
+func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 	defer conn.Close()
-	s, err := publishFiles(co, conn, c.Files, c.To.StreamPrefix, c.Verdicts, nil)
-	if err != nil {
-		return err
-	}
+	s := publishFiles(co, conn, c.Files, c.To.StreamPrefix, c.Verdicts, nil)
 	if c.JSON {
-		err = json.NewEncoder(co.out).Encode(s)
+		must.Do(json.NewEncoder(co.out).Encode(s))
 	} else {
-		_, err = fmt.Fprintf(co.out, "%d items in %.1f s (%.0f/s): %d unique, %d suspect, %d duplicate, %d failed\n",
-			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed)
+		must.Get(fmt.Fprintf(co.out, "%d items in %.1f s (%.0f/s): %d unique, %d suspect, %d duplicate, %d failed\n",
+			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed))
 	}
-	if err == nil && s.Failed > 0 {
-		return fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item"))
+	if s.Failed > 0 {
+		must.Do(fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item")))
 	}
-	return err
 }
 
 // silence is after what time without a verdict an ingest says noVerdict.
@@ -104,20 +101,17 @@ const (
 )
 
 // publishFiles publishes every line of the files and waits for the outcomes. each,
-// which may be nil, is called with every outcome.
+// which may be nil, is called with every outcome. Package must ends it.
 func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts string,
-	each func(*ingest.Outcome)) (*summary, error) {
+	each func(*ingest.Outcome)) *summary {
 	s := new(summary)
 	bar := co.progress.bar(-1, "publishing")
 	var highest uint64
 	late := time.AfterFunc(silence, func() { fmt.Fprintln(co.err, noVerdict) })
 	defer late.Stop()
-	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
-		jetstream.WithPublishAsyncTimeout(ingest.StoreWait))
-	if err != nil {
-		return nil, err
-	}
-	p, err := ingest.NewFeed(js, func(line int, o *ingest.Outcome, err error) {
+	js := must.Get(jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
+		jetstream.WithPublishAsyncTimeout(ingest.StoreWait)))
+	p := must.Get(ingest.NewFeed(js, func(line int, o *ingest.Outcome, err error) {
 		s.Items++
 		late.Stop()
 		_ = bar.Add(1)
@@ -135,35 +129,25 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 		if each != nil && o != nil {
 			each(o)
 		}
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	var tail *verdictTail
 	if verdicts != "" {
-		if tail, err = tailVerdicts(co.ctx, js, prefix, verdicts); err != nil {
-			return nil, err
-		}
+		tail = tailVerdicts(co.ctx, js, prefix, verdicts)
 	}
 	start := time.Now()
 	for _, name := range files {
-		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
+		must.Do(jsonl.Read(co.in, name, func(number int, line []byte) error {
 			return p.Add(co.ctx, number, jsonl.Item(line))
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 	}
-	if err := p.Wait(); err != nil {
-		return nil, err
-	}
+	must.Do(p.Wait())
 	s.Seconds = time.Since(start).Seconds()
 	s.ItemsPerSecond = float64(s.Items) / max(s.Seconds, 1e-9)
 	_ = bar.Finish()
 	if tail != nil {
-		return s, tail.finish(co.ctx, highest)
+		must.Do(tail.finish(co.ctx, highest))
 	}
-	return s, nil
+	return s
 }
 
 // verdictTail writes events to a file as they are published.
@@ -174,11 +158,10 @@ type verdictTail struct {
 	last     atomic.Uint64 // number of the last event written
 }
 
-func tailVerdicts(ctx context.Context, js jetstream.JetStream, prefix, name string) (*verdictTail, error) {
+// tailVerdicts begins to write the events of a stream from now on. Package must ends it.
+func tailVerdicts(ctx context.Context, js jetstream.JetStream, prefix, name string) *verdictTail {
 	stream, err := js.Stream(ctx, prefix+bus.StreamVerdicts)
-	if err != nil {
-		return nil, fmt.Errorf("verdicts: %w", err)
-	}
+	must.Dof(err, "verdicts")
 	last := stream.CachedInfo().State.LastSeq
 	number := last
 	if m, err := stream.GetMsg(ctx, last); err == nil {
@@ -186,14 +169,11 @@ func tailVerdicts(ctx context.Context, js jetstream.JetStream, prefix, name stri
 	}
 	consumer, err := stream.OrderedConsumer(ctx,
 		jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1})
-	if err != nil {
-		return nil, fmt.Errorf("verdicts: %w", err)
-	}
+	must.Dof(err, "verdicts")
 	t := new(verdictTail)
 	t.last.Store(number)
-	if t.file, err = os.Create(name); err != nil {
-		return nil, fmt.Errorf("verdicts: %w", err)
-	}
+	t.file, err = os.Create(name)
+	must.Dof(err, "verdicts")
 	t.buffer = bufio.NewWriterSize(t.file, 1<<16)
 	t.consumer, err = consumer.Consume(func(m jetstream.Msg) {
 		number := ingest.EventNumber(m.Headers(), m.Data())
@@ -205,7 +185,8 @@ func tailVerdicts(ctx context.Context, js jetstream.JetStream, prefix, name stri
 		_ = t.buffer.WriteByte('\n')
 		t.last.Store(number)
 	})
-	return t, err
+	must.Do(err)
+	return t
 }
 
 // finish waits until the event with that number has been written.

@@ -28,13 +28,7 @@ const judgingWait = 500 * time.Millisecond
 // this one answers how it judges.
 func (s *service) compareJudging(ctx context.Context) error {
 	_, err := s.conn.Subscribe(bus.SubjectJudging, func(m *nats.Msg) {
-		data, err := json.Marshal(judging{s.name, s.index.Recipe(), s.index.Policy()})
-		if err == nil && bus.MayAnswer(m.Reply) {
-			err = m.Respond(data)
-		}
-		if err != nil {
-			s.log.Warn("answer on "+bus.SubjectJudging, "error", err)
-		}
+		s.answer(m, judging{s.name, s.index.Recipe(), s.index.Policy()})
 	})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
@@ -67,6 +69,13 @@ type streams struct {
 	err      io.Writer
 	log      *slog.Logger
 	progress progress
+}
+
+// print prints a value as an indented JSON document. Package must ends it.
+func (co *streams) print(v any) {
+	out := json.NewEncoder(co.out)
+	out.SetIndent("", " ")
+	must.Do(out.Encode(v))
 }
 
 // errPrinted ends a command with exit code 1 after it has printed the reason.

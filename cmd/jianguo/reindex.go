@@ -13,6 +13,8 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 	"jianguo/segment"
 )
 
@@ -25,61 +27,43 @@ type reindexCmd struct {
 
 // Run brings a data directory to the recipe of this program, dictionary and residue
 // list. A service that runs on the directory does it without a stop.
-func (c *reindexCmd) Run(co *streams) (err error) {
-	if err := isDataDir(c.Data); err != nil {
-		return err
-	}
-	seg, err := c.segmenter()
-	if err != nil {
-		return err
-	}
-	cfg := index.ReindexConfig{Dir: c.Data, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg)}
-	report, err := c.reindex(co, seg, cfg)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return json.NewEncoder(co.out).Encode(report)
-	}
-	printReindex(co, report)
-	return nil
-}
-
-// reindex has the service that runs reindex the directory, or does it in this process.
-func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter, cfg index.ReindexConfig) (report *index.ReindexReport,
-	err error) {
-	where := reachFlags{Data: c.Data, busAccess: c.busAccess}
-	lock, err := where.acquire("reindex")
-	if err != nil {
-		return nil, err
-	}
-	if lock != nil {
-		bar := co.progress.stages("reindexing")
-		cfg.Progress = func(done, total int64) { bar("items", done, total) }
-		cfg.Logger = co.log
-		if report, err = alone(co, seg, cfg); err != nil {
-			err = fmt.Errorf("not finished; completed work is kept, run it again to continue: %w", err)
+func (c *reindexCmd) Run(co *streams) error {
+	return must.Catch(func() {
+		must.Do(isDataDir(c.Data))
+		report := c.reindex(co, must.Get(c.segmenter()))
+		if c.JSON {
+			must.Do(json.NewEncoder(co.out).Encode(report))
+		} else {
+			printReindex(co, report)
 		}
-		return report, errors.Join(err, lock.Close())
-	}
-	conn, err := where.connect(&co.ctx, co.log)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	return askToReindex(co, conn, cfg.Recipe)
+	})
 }
 
-// alone reindexes a directory that this process has locked.
-func alone(co *streams, seg *segment.Segmenter, cfg index.ReindexConfig) (report *index.ReindexReport, err error) {
-	x, err := openIndex(co, cfg.Dir, seg, index.Config{Progress: co.progress.stages("loading")})
-	if err != nil {
-		return nil, err
+// reindex has the service that runs reindex the directory, or does it in this process. Package must ends it.
+func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter) (report *index.ReindexReport) {
+	where := reachFlags{Data: c.Data, busAccess: c.busAccess}
+	if lock := must.Get(where.acquire("reindex")); lock != nil {
+		err := must.Catch(func() { report = alone(co, seg, c.Data) })
+		err = wrap.Err(err, "not finished; completed work is kept, run it again to continue")
+		must.Do(errors.Join(err, lock.Close()))
+		return report
 	}
-	if report, err = x.Reindex(co.ctx, cfg, func() {}); err == nil {
-		err = datadir.Record(cfg.Dir)
+	conn := must.Get(where.connect(&co.ctx, co.log))
+	defer conn.Close()
+	return must.Get(askToReindex(co, conn, seg.Recipe()))
+}
+
+// alone reindexes a directory that this process has locked. Package must ends it.
+func alone(co *streams, seg *segment.Segmenter, dir string) *index.ReindexReport {
+	x := must.Get(openIndex(co, dir, seg, index.Config{Progress: co.progress.stages("loading")}))
+	bar := co.progress.stages("reindexing")
+	report, err := x.Reindex(co.ctx, index.ReindexConfig{Dir: dir, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg),
+		Logger: co.log, Progress: func(done, total int64) { bar("items", done, total) }}, func() {})
+	if err == nil {
+		err = datadir.Record(dir)
 	}
-	return report, errors.Join(err, x.Close())
+	must.Do(errors.Join(err, x.Close()))
+	return report
 }
 
 func printReindex(co *streams, r *index.ReindexReport) {

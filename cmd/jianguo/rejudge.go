@@ -15,6 +15,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/maintain"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 	"jianguo/segment"
 )
 
@@ -57,106 +58,74 @@ func (a *age) UnmarshalText(text []byte) error {
 // Run judges what arrived lately again.
 func (c *rejudgeCmd) Run(co *streams) error {
 	co.progress.every = c.Progress
-	segmenter, err := c.segmenter()
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(c.Work, "jianguo-rejudge-")
-	if err != nil {
-		return err
-	}
-	r, err := c.rejudge(co, segmenter, dir)
-	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
-		return err
-	}
-	if c.Labels != "" {
-		if err := os.WriteFile(c.Labels, r.Labels(), 0o644); err != nil {
-			return err
+	return must.Catch(func() {
+		segmenter := must.Get(c.segmenter())
+		dir := must.Get(os.MkdirTemp(c.Work, "jianguo-rejudge-"))
+		r, err := must.Try(func() *maintain.Report { return c.rejudge(co, segmenter, dir) })
+		must.Do(errors.Join(err, os.RemoveAll(dir)))
+		if c.Labels != "" {
+			must.Do(os.WriteFile(c.Labels, r.Labels(), 0o644))
 		}
-	}
-	show := 50
-	if c.JSON {
-		show = -1
-	}
-	if c.Show != nil {
-		show = *c.Show
-	}
-	shown := r.Changes
-	if show >= 0 {
-		shown = shown[:min(show, len(shown))]
-	}
-	if c.JSON {
-		r.Changes = shown
-		out := json.NewEncoder(co.out)
-		out.SetIndent("", " ")
-		return out.Encode(r)
-	}
-	return r.Print(co.out, shown)
+		show := 50
+		if c.JSON {
+			show = -1
+		}
+		if c.Show != nil {
+			show = *c.Show
+		}
+		shown := r.Changes
+		if show >= 0 {
+			shown = shown[:min(show, len(shown))]
+		}
+		if c.JSON {
+			r.Changes = shown
+			co.print(r)
+		} else {
+			must.Do(r.Print(co.out, shown))
+		}
+	})
 }
 
-func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) (*maintain.Report, error) {
-	if err := isDataDir(c.Data); err != nil {
-		return nil, err
-	}
+// rejudge judges what has arrived by the policy in force and by the one to try. Package must ends it.
+func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) *maintain.Report {
+	must.Do(isDataDir(c.Data))
 	co.progress.stages("rejudge:")("copying the catalogue", 0, 1)
-	if err := maintain.Copy(co.ctx, c.Data, dir); err != nil {
-		return nil, err
-	}
-	inForce, last, err := maintain.LastPolicy(co.ctx, filepath.Join(dir, index.FileName))
-	if err != nil {
-		return nil, err
-	}
-	policy, err := c.policy(inForce)
-	if err != nil {
-		return nil, err
-	}
+	must.Do(maintain.Copy(co.ctx, c.Data, dir))
+	inForce, last := must.Get2(maintain.LastPolicy(co.ctx, filepath.Join(dir, index.FileName)))
+	policy := c.policy(inForce)
 	r := maintain.NewReport(inForce.Hash(), policy.Hash(), last.Add(-time.Duration(c.Since)))
 	if r.Tried != r.Policy {
-		if err := c.replay(co, segmenter, dir, r.Since, &inForce, "judging as now", r.InForce); err != nil {
-			return nil, err
-		}
+		c.replay(co, segmenter, dir, r.Since, &inForce, "judging as now", r.InForce)
 	}
-	err = c.replay(co, segmenter, dir, r.Since, &policy, "judging", r.Tries)
+	c.replay(co, segmenter, dir, r.Since, &policy, "judging", r.Tries)
 	r.Sort()
-	return r, err
+	return r
 }
 
-// replay judges what has arrived since a time again by a policy. It leaves the files as they are.
+// replay judges what has arrived since a time again by a policy. It leaves the files as they are. Package must ends it.
 func (c *rejudgeCmd) replay(co *streams, segmenter *segment.Segmenter, dir string, since time.Time,
-	policy *index.Policy, stage string, each func(*maintain.Replayed)) (err error) {
-	x, err := openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Language: c.Language,
-		SnapshotEvery: math.MaxInt64, Progress: co.progress.stages("rejudge: loading")})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, x.Close()) }()
-	arrivals, err := maintain.NewReplay(co.ctx, x, since)
-	if err != nil {
-		return err
-	}
+	policy *index.Policy, stage string, each func(*maintain.Replayed)) {
+	x := must.Get(openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Language: c.Language,
+		SnapshotEvery: math.MaxInt64, Progress: co.progress.stages("rejudge: loading")}))
+	defer x.Close()
+	arrivals := must.Get(maintain.NewReplay(co.ctx, x, since))
 	progress := co.progress.stages("rejudge:")
-	return arrivals.Each(co.ctx, func(it *index.Item) *index.Article {
+	must.Do(arrivals.Each(co.ctx, func(it *index.Item) *index.Article {
 		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published}
 		return ingest.Prepare(segmenter, &item)
-	}, each, func(done, total int64) { progress(stage, done, total) })
+	}, each, func(done, total int64) { progress(stage, done, total) }))
 }
 
-// policy is the policy to try.
-func (c *rejudgeCmd) policy(p index.Policy) (index.Policy, error) {
+// policy is the policy to try. Package must ends it.
+func (c *rejudgeCmd) policy(p index.Policy) index.Policy {
 	if c.Strictness != "" {
 		p = p.At(c.Strictness)
 	}
-	if c.Policy == "" {
-		return p, nil
+	if c.Policy != "" {
+		in := json.NewDecoder(bytes.NewReader(must.Get(os.ReadFile(c.Policy))))
+		in.DisallowUnknownFields()
+		must.Dof(in.Decode(&p), "%s", c.Policy)
+		must.Do(p.Validate())
 	}
-	text, err := os.ReadFile(c.Policy)
-	if err != nil {
-		return p, err
-	}
-	in := json.NewDecoder(bytes.NewReader(text))
-	in.DisallowUnknownFields()
-	if err := in.Decode(&p); err != nil {
-		return p, fmt.Errorf("%s: %w", c.Policy, err)
-	}
-	return p, p.Validate()
+	return p
 }

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 )
 
 type restoreCmd struct {
@@ -31,51 +32,35 @@ func (c *restoreCmd) Run(co *streams) error {
 		return errors.Join(fmt.Errorf("%s exists: --replace gives it another name", to), err)
 	}
 	b := &backupCmd{Data: c.From, To: to, NoVerify: c.NoVerify}
-	var made time.Time
-	if err := b.make(co, func() (err error) { made, err = c.fill(co, b); return err }); err != nil {
-		return err
-	}
-	if err := setAside(co, to); err != nil {
-		return err
-	}
-	if err := b.name(to); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(co.out, "%s is the backup of %s\n", to, made.Local().Format(time.DateTime))
-	return err
+	return must.Catch(func() {
+		var made time.Time
+		b.make(co, func() { made = c.fill(co, b) })
+		setAside(co, to)
+		must.Do(b.name(to))
+		must.Get(fmt.Fprintf(co.out, "%s is the backup of %s\n", to, made.Local().Format(time.DateTime)))
+	})
 }
 
-// fill fills the directory that is made, and returns when the backup was made.
-func (c *restoreCmd) fill(co *streams, b *backupCmd) (made time.Time, err error) {
+// fill fills the directory that is made, and returns when the backup was made. Package must ends it.
+func (c *restoreCmd) fill(co *streams, b *backupCmd) (made time.Time) {
 	if c.From != "" {
 		info, err := os.Stat(filepath.Join(c.From, datadir.ManifestName))
-		if err != nil {
-			return made, fmt.Errorf("--from is no backup: %w", err)
-		}
-		return info.ModTime(), b.copy(co)
+		must.Dof(err, "--from is no backup")
+		b.copy(co)
+		return info.ModTime()
 	}
-	conn, err := (&reachFlags{NATS: c.NATS, busAccess: c.busAccess}).connect(&co.ctx, co.log)
-	if err != nil {
-		return made, err
-	}
+	conn := must.Get((&reachFlags{NATS: c.NATS, busAccess: c.busAccess}).connect(&co.ctx, co.log))
 	defer conn.Close()
-	info, err := bus.Download(co.ctx, conn, c.StreamPrefix, b.To, 256<<20)
-	if err == nil {
-		made = info.ModTime
-	}
-	return made, err
+	return must.Get(bus.Download(co.ctx, conn, c.StreamPrefix, b.To, 256<<20)).ModTime
 }
 
-// setAside gives a directory that no process holds another name.
-func setAside(co *streams, dir string) error {
+// setAside gives a directory that no process holds another name. Package must ends it.
+func setAside(co *streams, dir string) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return
 	}
-	lock, err := datadir.AcquireUnchecked(dir, datadir.Holder{Command: "restore"})
-	if err != nil {
-		return err
-	}
+	lock := must.Get(datadir.AcquireUnchecked(dir, datadir.Holder{Command: "restore"}))
 	kept := dir + "." + time.Now().UTC().Format("20060102T150405Z")
 	fmt.Fprintf(co.err, "what was in %s is kept in %s\n", dir, kept)
-	return errors.Join(os.Rename(dir, kept), lock.Close())
+	must.Do(errors.Join(os.Rename(dir, kept), lock.Close()))
 }

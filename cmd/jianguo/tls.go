@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 )
 
 // certificates are those of HTTP and of the embedded bus.
@@ -27,29 +28,24 @@ func openCertificates(cert, key, clientCA string) (*certificates, error) {
 		return nil, errors.New("--tls-cert, --tls-key: TLS needs both a certificate and its key")
 	}
 	c := &certificates{cert: cert, key: key, clientCA: clientCA}
-	return c, c.load()
+	return c, must.Catch(c.load)
 }
 
-// load reads the files.
-func (c *certificates) load() error {
+// load reads the files. Package must ends it.
+func (c *certificates) load() {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-	if err != nil {
-		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.cert, c.key, err)
-	}
+	must.Dof(err, "--tls-cert %s, --tls-key %s", c.cert, c.key)
 	next := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"}}
 	if c.clientCA != "" {
 		pem, err := os.ReadFile(c.clientCA)
-		if err != nil {
-			return fmt.Errorf("--tls-client-ca: %w", err)
-		}
+		must.Dof(err, "--tls-client-ca")
 		next.ClientCAs, next.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 		if !next.ClientCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("--tls-client-ca %s: it holds no certificate in PEM", c.clientCA)
+			must.Do(fmt.Errorf("--tls-client-ca %s: it holds no certificate in PEM", c.clientCA))
 		}
 	}
 	c.current.Store(next)
-	return nil
 }
 
 // config is for servers; a connection begins with what the files last held. Commands on

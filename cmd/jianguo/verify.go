@@ -14,6 +14,7 @@ import (
 	histories "jianguo/exposure/state"
 	"jianguo/index"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 )
 
 type verifyCmd struct {
@@ -35,30 +36,29 @@ func (c *verifyCmd) Run(co *streams) error {
 	case c.ExposureStore != "" && c.Data != "" && c.Data != os.Getenv("JIANGUO_DATA"):
 		return errors.New("--data and --exposure-store: give one of them")
 	case c.ExposureStore != "":
-		return c.verifyStore(co)
+		return must.Catch(func() { c.verifyStore(co) })
 	}
-	if err := isDataDir(c.Data); err != nil {
-		return err
-	}
-	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "verify"})
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.verify(co), lock.Close())
+	return holding(datadir.Acquire, c.Data, "verify", func() { c.verify(co) })
 }
 
-// verifyStore verifies histories in a Redis.
-func (c *verifyCmd) verifyStore(co *streams) error {
-	conn, err := redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo")
+// holding calls f, which package must ends, while this process has the lock of a data directory.
+func holding(acquire func(string, datadir.Holder) (*datadir.Lock, error), dir, command string, f func()) error {
+	if err := isDataDir(dir); err != nil {
+		return err
+	}
+	lock, err := acquire(dir, datadir.Holder{Command: command})
 	if err != nil {
 		return err
 	}
+	return errors.Join(must.Catch(f), lock.Close())
+}
+
+// verifyStore verifies histories in a Redis. Package must ends it.
+func (c *verifyCmd) verifyStore(co *streams) {
+	conn := must.Get(redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo"))
 	defer conn.Close()
 	progress := co.progress.stages("verifying")
-	r, wrong, err := redis.Verify(co.ctx, conn, func(keys int64) { progress("histories", keys, 0) })
-	if err != nil {
-		return err
-	}
+	r, wrong := must.Get2(redis.Verify(co.ctx, conn, func(keys int64) { progress("histories", keys, 0) }))
 	problems := make([]string, len(wrong))
 	for i, err := range wrong {
 		problems[i] = err.Error()
@@ -67,22 +67,17 @@ func (c *verifyCmd) verifyStore(co *streams) error {
 		histories.Report
 		Problems []string
 	}{r, problems}
-	return c.print(co, report, problems, fmt.Sprintf("histories of %s, %s; %s set aside, %s forgotten",
+	c.print(co, report, problems, fmt.Sprintf("histories of %s, %s; %s set aside, %s forgotten",
 		plural(int(r.Users), "user"), plural(int(r.Shards), "shard"), plural(int(r.Quarantined), "head"),
 		plural(int(r.Forgotten), "user")))
 }
 
-// verify verifies a directory that this process has locked.
-func (c *verifyCmd) verify(co *streams) error {
-	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
-		Progress: co.progress.stages("verifying")})
-	if err != nil {
-		return err
-	}
+// verify verifies a directory that this process has locked. Package must ends it.
+func (c *verifyCmd) verify(co *streams) {
+	x := must.Get(index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
+		Progress: co.progress.stages("verifying")}))
 	r, err := x.Verify(co.ctx)
-	if err := errors.Join(err, x.Close()); err != nil {
-		return err
-	}
+	must.Do(errors.Join(err, x.Close()))
 	if m, err := datadir.ReadManifest(c.Data); m == nil {
 		err = cmp.Or(err, errors.New("MANIFEST is missing: a lost file is not missed; the next start writes it"))
 		r.Problems = append(r.Problems, err.Error())
@@ -97,23 +92,23 @@ func (c *verifyCmd) verify(co *streams) error {
 		fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run "+
 			"`jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
 	}
-	return c.print(co, r, r.Problems, fmt.Sprintf("%d items, %d events, %d clusters, %d exemplars",
+	c.print(co, r, r.Problems, fmt.Sprintf("%d items, %d events, %d clusters, %d exemplars",
 		r.Items, r.Events, r.Clusters, r.Exemplars))
 }
 
-// print prints a report as JSON, or its problems and what was verified.
-func (c *verifyCmd) print(co *streams, report any, problems []string, verified string) (err error) {
+// print prints a report as JSON, or its problems and what was verified. Package must ends it, also if there are
+// problems.
+func (c *verifyCmd) print(co *streams, report any, problems []string, verified string) {
 	verdict := "whole"
 	if len(problems) > 0 {
 		verdict = plural(len(problems), "problem")
 	}
 	if c.JSON {
-		err = json.NewEncoder(co.out).Encode(report)
+		must.Do(json.NewEncoder(co.out).Encode(report))
 	} else {
-		_, err = fmt.Fprintln(co.out, strings.Join(append(problems, verdict+": "+verified), "\n"))
+		must.Get(fmt.Fprintln(co.out, strings.Join(append(problems, verdict+": "+verified), "\n")))
 	}
-	if err == nil && len(problems) > 0 {
-		return errPrinted
+	if len(problems) > 0 {
+		must.Do(errPrinted)
 	}
-	return err
 }
