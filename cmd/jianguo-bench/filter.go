@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"jianguo/internal/must"
 )
 
 type filterCmd struct {
@@ -75,60 +76,41 @@ type filterResult struct {
 // filterBench is one run under way.
 type filterBench struct {
 	filterCmd
-	ctx     context.Context
-	r       filterResult
-	jianguo string
-	redis   string // empty: no comparison
+	ctx   context.Context
+	r     filterResult
+	redis string // empty: no comparison
 }
 
 // Run starts servers and measures them.
-func (c *filterCmd) Run(co *streams) (err error) {
-	b := &filterBench{filterCmd: *c, ctx: co.ctx}
-	if b.jianguo, err = c.serviceFlags.jianguo(); err != nil {
-		return err
-	}
-	if c.Against == "redis" {
-		if b.redis, err = exec.LookPath("redis-server"); err != nil {
-			return fmt.Errorf("--against redis: %w (Debian: apt-get install redis-server)", err)
+func (c *filterCmd) Run(co *streams) error {
+	return must.Catch(func() {
+		b := &filterBench{filterCmd: *c, ctx: co.ctx, r: filterResult{Seen: seenIDs, Candidates: candidates,
+			Overlap: overlap, InFlight: severalFlight, CPUs: runtime.NumCPU(), Pinned: pinSelf() == nil}}
+		b.Dir = cmp.Or(c.Dir, co.dir)
+		if c.Against == "redis" {
+			var err error
+			b.redis, err = exec.LookPath("redis-server")
+			must.Dof(err, "--against redis (Debian: apt-get install redis-server)")
 		}
-	}
-	b.Dir = cmp.Or(c.Dir, co.dir)
-	if err := b.measure(); err != nil {
-		return err
-	}
-	return co.print(&b.r)
+		server := startService(b.ctx, b.r.Pinned, c.jianguo(), b.Dir, "--durability", "relaxed")
+		defer server.stop()
+		b.fill(server)
+		b.hot(server)
+		b.load(server)
+		must.Do(b.ctx.Err())
+		co.print(&b.r)
+	})
 }
 
-// measure measures everything, and Redis where asked for.
-func (b *filterBench) measure() error {
-	b.r = filterResult{Seen: seenIDs, Candidates: candidates, Overlap: overlap, InFlight: severalFlight,
-		CPUs: runtime.NumCPU(), Pinned: pinSelf() == nil}
-	server, err := b.startServer()
-	if err != nil {
-		return fmt.Errorf("bench: %w", err)
-	}
-	defer server.stop()
-	if err := errors.Join(b.hot(server), b.load(server), b.ctx.Err()); err != nil {
-		return fmt.Errorf("bench: %w", err)
-	}
-	return nil
-}
-
-// startServer starts a server with one user that has seen half of the candidates, of which some have copies.
-func (b *filterBench) startServer() (*process, error) {
-	server, err := startService(b.ctx, b.r.Pinned, b.jianguo, b.Dir, "--durability", "relaxed")
-	if err != nil {
-		return nil, err
-	}
+// fill lets one user see half of the candidates, of which some have copies. Package must ends it.
+func (b *filterBench) fill(server *process) {
 	seen := make([]string, seenIDs)
 	for i := range seen {
 		seen[i] = seenID(i)
 	}
 	body, _ := json.Marshal(map[string]any{"user": "hot", "kind": "seen", "items": seen})
-	if err := errors.Join(server.post("/exposures", body), publishStories(server)); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, server.stop())
-	}
-	return server, nil
+	must.Do(server.post("/exposures", body))
+	must.Do(publishStories(server))
 }
 
 // publishStories publishes some candidates and a copy of each, of random characters.
@@ -159,23 +141,19 @@ type way struct {
 }
 
 // hot measures one user whose history is in memory, and Redis. All ways take turns, several times, and the median of
-// each counts, so that other load on the machine affects all of them alike.
-func (b *filterBench) hot(server *process) error {
+// each counts, so that other load on the machine affects all of them alike. Package must ends it.
+func (b *filterBench) hot(server *process) {
 	body := filterBody(mixed(candidates))
 	story := append([]byte(`{"scope":"story",`), body[1:]...)
 	ways := []*way{
-		{open: httpOpener(server.addr, httpRequest("/filter", "application/json", body)),
-			one: &b.r.JSON1, several: &b.r.JSON, cpu: &b.r.CPU},
-		{open: httpOpener(server.addr, httpRequest("/filter", "application/octet-stream", body)),
-			one: &b.r.Bitmap1, several: &b.r.Bitmap, cpu: &b.r.CPUBitmap},
-		{open: httpOpener(server.addr, httpRequest("/filter", "application/json", story)),
-			one: &b.r.Story1, several: &b.r.Story, cpu: &b.r.CPUStory},
+		{open: filterOpener(server, "application/json", body), one: &b.r.JSON1, several: &b.r.JSON, cpu: &b.r.CPU},
+		{open: filterOpener(server, "application/octet-stream", body), one: &b.r.Bitmap1, several: &b.r.Bitmap,
+			cpu: &b.r.CPUBitmap},
+		{open: filterOpener(server, "application/json", story), one: &b.r.Story1, several: &b.r.Story,
+			cpu: &b.r.CPUStory},
 	}
 	if b.redis != "" {
-		redis, open, err := b.startRedis()
-		if err != nil {
-			return err
-		}
+		redis, open := b.startRedis()
 		defer redis.stop()
 		ways = append(ways, &way{open: open, one: &b.r.SMIsMember1, several: &b.r.SMIsMember})
 	}
@@ -183,9 +161,7 @@ func (b *filterBench) hot(server *process) error {
 		for k, w := range ways {
 			for several, inFlight := range []int{1, severalFlight} {
 				rate, cpu, err := closedLoop(b.ctx, server, inFlight, b.Each/rounds, w.open)
-				if err != nil {
-					return fmt.Errorf("way %d, %d in flight: %w", k+1, inFlight, err)
-				}
+				must.Dof(err, "way %d, %d in flight", k+1, inFlight)
 				w.rates[several] = append(w.rates[several], rate)
 				if w.cpu != nil && (*w.cpu == 0 || cpu < *w.cpu) {
 					*w.cpu = cpu
@@ -196,7 +172,6 @@ func (b *filterBench) hot(server *process) error {
 	for _, w := range ways {
 		*w.one, *w.several = w.rates[0].median(), w.rates[1].median()
 	}
-	return nil
 }
 
 func filterBody(ids []string) []byte {
@@ -205,25 +180,17 @@ func filterBody(ids []string) []byte {
 }
 
 // load measures latencies with 10,000 candidates at 70 % of the peak. Each round measures the peak again, since that of
-// a shared machine moves.
-func (b *filterBench) load(server *process) error {
-	open := httpOpener(server.addr, httpRequest("/filter", "application/octet-stream", filterBody(mixed(10_000))))
+// a shared machine moves. Package must ends it.
+func (b *filterBench) load(server *process) {
+	open := filterOpener(server, "application/octet-stream", filterBody(mixed(10_000)))
 	var peaks, p50, p99 samples
 	for range rounds {
-		peak, _, err := closedLoop(b.ctx, server, connections, b.Each/2, open)
-		if err != nil {
-			return err
-		}
-		took, err := openLoop(b.ctx, open, 0.7*peak, b.Each)
-		if err != nil {
-			return err
-		}
-		took = took.sorted()
+		peak, _ := must.Get2(closedLoop(b.ctx, server, connections, b.Each/2, open))
+		took := must.Get(openLoop(b.ctx, open, 0.7*peak, b.Each)).sorted()
 		peaks, p50, p99 = append(peaks, peak), append(p50, took.at(.5)), append(p99, took.at(.99))
 	}
 	b.r.Peak10k, b.r.Rate10k = peaks.median(), 0.7*peaks.median()
 	b.r.P50At70, b.r.P99At70 = p50.median(), p99.median()
-	return nil
 }
 
 // seenID and newID are ids of 14 characters.

@@ -91,14 +91,12 @@ func closedLoop(ctx context.Context, server *process, inFlight int, d time.Durat
 	return count / at[1].Sub(at[0]).Seconds(), micros(used[1]-used[0]) / max(count, 1), errors.Join(g.Wait(), err)
 }
 
-// httpRequest prepares the bytes of a POST.
-func httpRequest(path, accept string, body []byte) []byte {
-	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
-		"Accept: %s\r\nContent-Length: %d\r\n\r\n", path, accept, len(body))
-	return append(head, body...)
+// filterOpener opens connections that post a body to /filter.
+func filterOpener(server *process, accept string, body []byte) opener {
+	head := fmt.Appendf(nil, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Accept: %s\r\nContent-Length: %d\r\n\r\n", accept, len(body))
+	return newOpener(server.addr, append(head, body...), httpAnswer)
 }
-
-func httpOpener(addr string, request []byte) opener { return newOpener(addr, request, httpAnswer) }
 
 // httpAnswer reads an answer and returns the length of its body.
 func httpAnswer(r *bufio.Reader) (size int, err error) {

@@ -7,25 +7,19 @@ import (
 	"net"
 	"strconv"
 	"time"
+
+	"jianguo/internal/must"
 )
 
 // startRedis starts a Redis, puts the ids that were seen into a set there, and returns the plain way to ask it the same
-// question: SMISMEMBER.
-func (b *filterBench) startRedis() (redis *process, ask opener, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that was free a moment ago
-	if err != nil {
-		return nil, nil, err
-	}
+// question: SMISMEMBER. Package must ends it.
+func (b *filterBench) startRedis() (redis *process, ask opener) {
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0")) // a port that was free a moment ago
 	addr := l.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
-	if err := l.Close(); err != nil {
-		return nil, nil, err
-	}
-	redis, err = startProcess(b.ctx, b.r.Pinned, b.redis, "--port", port, "--bind", "127.0.0.1", "--save", "",
-		"--appendonly", "no", "--dir", b.Dir)
-	if err != nil {
-		return nil, nil, err
-	}
+	must.Do(l.Close())
+	redis = must.Get(startProcess(b.ctx, b.r.Pinned, b.redis, "--port", port, "--bind", "127.0.0.1", "--save", "",
+		"--appendonly", "no", "--dir", b.Dir))
 	fill := []string{"SADD", "seen"}
 	for i := range seenIDs {
 		fill = append(fill, seenID(i))
@@ -37,13 +31,12 @@ func (b *filterBench) startRedis() (redis *process, ask opener, err error) {
 			continue
 		}
 		defer c.Close()
-		if _, err := c.ask(); err != nil {
-			return nil, nil, fmt.Errorf("%w: %s", err, redis.stop())
-		}
+		must.Get(c.ask())
 		ids := append([]string{"SMISMEMBER", "seen"}, mixed(candidates)...)
-		return redis, newOpener(addr, redisCommand(ids...), unseenMembers), nil
+		return redis, newOpener(addr, redisCommand(ids...), unseenMembers)
 	}
-	return nil, nil, fmt.Errorf("redis-server does not start: %s", redis.stop())
+	must.Do(fmt.Errorf("redis-server does not start: %s", redis.stop()))
+	return nil, nil
 }
 
 func redisCommand(args ...string) []byte {

@@ -11,6 +11,7 @@ import (
 	"jianguo/compare"
 	"jianguo/index"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 	"jianguo/simhash"
 )
 
@@ -69,45 +70,28 @@ const seed = 1
 
 // Run builds and measures an index.
 func (c *indexCmd) Run(co *streams) error {
-	c.Dir = cmp.Or(c.Dir, co.dir)
-	lock, err := datadir.Acquire(c.Dir, datadir.Holder{Command: "bench"})
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	res, err := measureIndex(co.ctx, *c)
-	if err != nil {
-		return err
-	}
-	return co.print(res)
-}
-
-// measureIndex builds an index of c.N items in c.Dir and measures it.
-func measureIndex(ctx context.Context, c indexCmd) (*indexResult, error) {
-	if c.N == 0 {
-		return nil, errors.New("bench: how many items? N is 0")
-	}
-	b := &indexBench{indexCmd: c, items: population{familySize: 3000, seed: seed}, r: rand.New(rand.NewPCG(seed, 7)),
-		began: time.Now().Add(-time.Duration(c.N) * time.Millisecond)}
-	b.res.N = c.N
-	err := b.open(ctx)
-	for _, step := range []func(context.Context) error{b.build, b.restart, b.lookups, b.verdicts, b.sizes} {
-		if err == nil {
-			err = step(ctx)
+	return must.Catch(func() {
+		c.Dir = cmp.Or(c.Dir, co.dir)
+		lock := must.Get(datadir.Acquire(c.Dir, datadir.Holder{Command: "bench"}))
+		defer lock.Close()
+		if c.N == 0 {
+			must.Do(errors.New("how many items? N is 0"))
 		}
-	}
-	if b.x != nil {
-		err = errors.Join(err, b.x.Close())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
-	}
-	return &b.res, nil
+		b := &indexBench{indexCmd: *c, items: population{familySize: 3000, seed: seed},
+			r: rand.New(rand.NewPCG(seed, 7)), began: time.Now().Add(-time.Duration(c.N) * time.Millisecond)}
+		b.res.N = c.N
+		b.open(co.ctx)
+		for _, step := range []func(context.Context){b.build, b.restart, b.lookups, b.verdicts, b.sizes} {
+			step(co.ctx)
+		}
+		must.Do(b.x.Close())
+		co.print(&b.res)
+	})
 }
 
-func (b *indexBench) open(ctx context.Context) (err error) {
-	b.x, err = index.Open(ctx, index.Config{Dir: b.Dir})
-	return err
+// open opens the index. Package must ends it, as it does all steps.
+func (b *indexBench) open(ctx context.Context) {
+	b.x = must.Get(index.Open(ctx, index.Config{Dir: b.Dir}))
 }
 
 // article is item i as ingest would pass it to the index.

@@ -10,12 +10,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/index"
+	"jianguo/internal/must"
 )
 
 // build inserts everything durably, in batches of which all cores make one.
-func (b *indexBench) build(ctx context.Context) error {
+func (b *indexBench) build(ctx context.Context) {
 	if have, _ := b.x.Applied(); have > 0 {
-		return fmt.Errorf("%s holds %d items already", b.Dir, have)
+		must.Do(fmt.Errorf("%s holds %d items already", b.Dir, have))
 	}
 	var took [11]time.Duration // of each tenth, and behind them of all
 	var n [11]uint64
@@ -33,9 +34,7 @@ func (b *indexBench) build(ctx context.Context) error {
 		}
 		_ = g.Wait() // no error
 		start := time.Now()
-		if err := b.insert(ctx, batch); err != nil {
-			return err
-		}
+		b.insert(ctx, batch)
 		d := time.Since(start)
 		for _, part := range []uint64{10 * from / b.N, 10} {
 			n[part], took[part] = n[part]+uint64(len(batch)), took[part]+d
@@ -43,36 +42,29 @@ func (b *indexBench) build(ctx context.Context) error {
 	}
 	rate := func(part int) float64 { return float64(n[part]) / max(took[part].Seconds(), 1e-9) }
 	b.res.InsertsFirstTenth, b.res.InsertsLastTenth, b.res.InsertsPerSecond = rate(0), rate(9), rate(10)
-	return nil
 }
 
 // insert is index.Add without comparing texts: only an equal normal form or fingerprint makes a copy. It measures the
 // cost of storing an item durably.
-func (b *indexBench) insert(ctx context.Context, batch []index.Mutation) error {
+func (b *indexBench) insert(ctx context.Context, batch []index.Mutation) {
 	exact := b.x.Policy()
 	exact.Rules, exact.Distance = index.RulesHamming, 0
 	p := b.x.Probe()
 	*p.InForce = p.Matcher.Under(exact)
-	_, err := b.x.Add(ctx, batch)
+	must.Get(b.x.Add(ctx, batch))
 	*p.InForce = p.Matcher
-	return err
 }
 
 // restart writes a snapshot, closes the index, times a start, and waits until the outlines are read.
-func (b *indexBench) restart(ctx context.Context) error {
-	if err := errors.Join(b.x.Snapshot(ctx), b.x.Close()); err != nil {
-		return err
-	}
+func (b *indexBench) restart(ctx context.Context) {
+	must.Do(errors.Join(b.x.Snapshot(ctx), b.x.Close()))
 	runtime.GC()
 	start := time.Now()
-	if err := b.open(ctx); err != nil {
-		return err
-	}
+	b.open(ctx)
 	b.res.StartSeconds = time.Since(start).Seconds()
 	select {
 	case <-b.x.Probe().Outlined:
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		must.Do(ctx.Err())
 	}
 }

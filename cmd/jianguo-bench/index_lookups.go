@@ -12,6 +12,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/bands"
 	"jianguo/index/resident"
+	"jianguo/internal/must"
 	"jianguo/simhash"
 )
 
@@ -39,7 +40,7 @@ func (b *indexBench) timeLookups(q *simhash.Print) (hamming, margin float64) {
 	return micros(middle.Sub(start)), micros(time.Since(middle))
 }
 
-func (b *indexBench) lookups(context.Context) error {
+func (b *indexBench) lookups(context.Context) {
 	var hamming, margin samples
 	found := 0
 	for k := range b.Queries {
@@ -58,7 +59,6 @@ func (b *indexBench) lookups(context.Context) error {
 	b.res.MarginFound = float64(found) / float64(max(b.res.MarginCopies, 1)) // an empty measurement is no success
 	b.res.HammingP50, b.res.HammingP99 = hamming.at(.5), hamming.at(.99)
 	b.res.MarginP50, b.res.MarginP99 = margin.at(.5), margin.at(.99)
-	return nil
 }
 
 // indexed reports whether an item is an exemplar; the number of an unrelated query is beyond those of all items.
@@ -67,7 +67,7 @@ func (b *indexBench) indexed(i uint64) bool {
 }
 
 // verdicts times whole dry runs of copies of any items. Members of families are copied in their share.
-func (b *indexBench) verdicts(ctx context.Context) error {
+func (b *indexBench) verdicts(ctx context.Context) {
 	var took samples
 	at := uint32(b.began.Add(time.Duration(b.N) * time.Millisecond).Unix())
 	for k := range uint64(b.Queries) {
@@ -75,26 +75,18 @@ func (b *indexBench) verdicts(ctx context.Context) error {
 		a := b.article(i, b.items.copy(i, k, 0.1))
 		a.ID, a.Exact[7] = fmt.Sprint("query-", k), a.Exact[7]^1 // another normal form: another key
 		start := time.Now()
-		if _, err := b.x.Check(ctx, a, at); err != nil {
-			return err
-		}
+		must.Get(b.x.Check(ctx, a, at))
 		took = append(took, micros(time.Since(start)))
 	}
 	took = took.sorted()
 	b.res.VerdictP50, b.res.VerdictP99 = took.at(.5), took.at(.99)
-	return nil
 }
 
-func (b *indexBench) sizes(context.Context) error {
+func (b *indexBench) sizes(context.Context) {
 	n, t := float64(b.N), b.x.Probe().Tables
 	resident := t.Bands.Stats().Bytes + t.IDs.Bytes() + t.Exacts.Bytes() + t.Rows.Bytes()
 	b.res.ResidentBytes = float64(resident) / n
 	for _, name := range []string{index.FileName, index.SnapshotFileName} {
-		info, err := os.Stat(filepath.Join(b.Dir, name))
-		if err != nil {
-			return err
-		}
-		b.res.DiskBytes += float64(info.Size()) / n
+		b.res.DiskBytes += float64(must.Get(os.Stat(filepath.Join(b.Dir, name))).Size()) / n
 	}
-	return nil
 }

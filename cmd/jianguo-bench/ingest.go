@@ -2,13 +2,13 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/url"
 	"time"
 
 	"jianguo/ingest"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/must"
 )
 
 type ingestCmd struct {
@@ -35,26 +35,21 @@ type ingestResult struct {
 
 // Run starts a service and measures it.
 func (c *ingestCmd) Run(co *streams) error {
-	items, err := c.items(co)
-	if err != nil {
-		return err
-	}
-	c.Dir = cmp.Or(c.Dir, co.dir)
-	service, address, err := c.start(co.ctx)
-	if err != nil {
-		return err
-	}
-	defer service.stop()
-	res, err := measureIngest(co.ctx, *c, address, items)
-	if err != nil {
-		return fmt.Errorf("bench: %w", err)
-	}
-	return co.print(res)
+	return must.Catch(func() {
+		items := c.items(co)
+		service := startService(co.ctx, false, c.jianguo(), cmp.Or(c.Dir, co.dir), "--durability", c.Durability)
+		defer service.stop()
+		// Until the outlines of the catalogue are in memory judging reads more.
+		service.awaitMetric(co.ctx, "jianguo_index_outlines_progress")
+		address := must.Get(url.Parse(service.nats))
+		address.User = url.User(service.token)
+		co.print(measureIngest(co.ctx, *c, address.String(), items))
+	})
 }
 
-// items reads the articles to publish.
-func (c *ingestCmd) items(co *streams) (items []*ingest.Item, err error) {
-	err = jsonl.Read(co.in, c.File, func(number int, line []byte) error {
+// items reads the articles to publish. Package must ends it.
+func (c *ingestCmd) items(co *streams) (items []*ingest.Item) {
+	must.Do(jsonl.Read(co.in, c.File, func(number int, line []byte) error {
 		it, err := ingest.DecodeDocument(jsonl.Item(line))
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", c.File, number, err)
@@ -62,31 +57,9 @@ func (c *ingestCmd) items(co *streams) (items []*ingest.Item, err error) {
 		it.Revision = 0
 		items = append(items, it)
 		return nil
-	})
-	if err == nil && len(items) < 2 {
-		err = fmt.Errorf("%s: two articles at least are needed", c.File)
+	}))
+	if len(items) < 2 {
+		must.Do(fmt.Errorf("%s: two articles at least are needed", c.File))
 	}
-	return items, err
-}
-
-// start starts a service on c.Dir and returns the address of its bus. It waits until the outlines of the catalogue are
-// in memory: until then judging reads more.
-func (c *ingestCmd) start(ctx context.Context) (service *process, address string, err error) {
-	jianguo, err := c.jianguo()
-	if err != nil {
-		return nil, "", err
-	}
-	service, err = startService(ctx, false, jianguo, c.Dir, "--durability", c.Durability)
-	if err != nil {
-		return nil, "", err
-	}
-	u, err := url.Parse(service.nats)
-	if err == nil {
-		u.User = url.User(service.token)
-		err = service.awaitMetric(ctx, "jianguo_index_outlines_progress")
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("%w: %s", err, service.stop())
-	}
-	return service, u.String(), nil
+	return items
 }

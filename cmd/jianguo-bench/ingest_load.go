@@ -13,6 +13,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 	"jianguo/internal/wait"
 )
 
@@ -24,85 +25,61 @@ type ingestLoad struct {
 }
 
 // measureIngest measures the service on a bus: the highest rate of articles a second, and the time from
-// publishing to the verdict at a share of that rate.
-func measureIngest(ctx context.Context, c ingestCmd, url string, items []*ingest.Item) (*ingestResult, error) {
-	conn, err := bus.Connect(url)
-	if err != nil {
-		return nil, err
-	}
+// publishing to the verdict at a share of that rate. Package must ends it.
+func measureIngest(ctx context.Context, c ingestCmd, url string, items []*ingest.Item) *ingestResult {
+	conn := must.Get(bus.Connect(url))
 	defer conn.Close()
-	l := &ingestLoad{items: items, prefix: fmt.Sprintf("bench-%d-", time.Now().UnixNano())}
-	l.js, err = jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
-		jetstream.WithPublishAsyncTimeout(ingest.StoreWait))
-	if err != nil {
-		return nil, err
-	}
-	res := new(ingestResult)
-	if res.Prefilled, err = l.settled(ctx); err != nil {
-		return nil, err
-	}
-	res.Items = len(items) / 2
-	_, took, err := l.publish(ctx, 0, res.Items, 0)
-	if err != nil {
-		return nil, err
-	}
+	l := &ingestLoad{items: items, prefix: fmt.Sprintf("bench-%d-", time.Now().UnixNano()),
+		js: must.Get(jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
+			jetstream.WithPublishAsyncTimeout(ingest.StoreWait)))}
+	res := &ingestResult{Prefilled: l.settled(ctx), Items: len(items) / 2}
+	_, took := l.publish(ctx, 0, res.Items, 0)
 	res.Seconds = took.Seconds()
 	res.ArticlesPerSecond = float64(res.Items) / res.Seconds
 	res.Rate = cmp.Or(c.Rate, res.ArticlesPerSecond/2)
 	res.Timed = max(min(len(items)-res.Items, int(res.Rate*c.Duration.Seconds())), 1)
-	each, _, err := l.publish(ctx, res.Items, res.Timed, time.Duration(float64(time.Second)/res.Rate))
+	each, _ := l.publish(ctx, res.Items, res.Timed, time.Duration(float64(time.Second)/res.Rate))
 	each = each.sorted()
 	res.P50, res.P99 = each.at(.5)/1000, each.at(.99)/1000
-	return res, err
+	return res
 }
 
-// settled waits until the service publishes no more events of what its catalogue holds, and returns how many there are.
-func (l *ingestLoad) settled(ctx context.Context) (events uint64, err error) {
+// settled waits until the service publishes no more events of what its catalogue holds, and returns how many there
+// are. Package must ends it.
+func (l *ingestLoad) settled(ctx context.Context) (events uint64) {
 	for before := events + 1; before != events; {
 		before = events
-		if err := wait.For(ctx, time.Second); err != nil {
-			return 0, err
-		}
-		stream, err := l.js.Stream(ctx, bus.StreamVerdicts)
-		if err != nil {
-			return 0, err
-		}
-		events = stream.CachedInfo().State.LastSeq
+		must.Do(wait.For(ctx, time.Second))
+		events = must.Get(l.js.Stream(ctx, bus.StreamVerdicts)).CachedInfo().State.LastSeq
 	}
-	return events, nil
+	return events
 }
 
 // publish publishes n articles from one on, the next one a step later, whether or not earlier ones have their verdicts
-// (an open loop). It returns how long each verdict took since its article was due, and how long all took.
-func (l *ingestLoad) publish(ctx context.Context, from, n int, step time.Duration) (samples, time.Duration, error) {
+// (an open loop). It returns how long each verdict took since its article was due, and how long all took. Package must
+// ends it.
+func (l *ingestLoad) publish(ctx context.Context, from, n int, step time.Duration) (samples, time.Duration) {
 	messages, took := make([][]byte, n), make(samples, n)
 	for k := range messages {
 		it := *l.items[from+k]
 		it.ID = l.prefix + strconv.Itoa(from+k)
-		var err error
-		if messages[k], err = json.Marshal(&it); err != nil {
-			return nil, 0, err
-		}
+		messages[k] = must.Get(json.Marshal(&it))
 	}
 	start := time.Now()
 	due := func(k int) time.Time { return start.Add(time.Duration(k) * step) }
 	var failed error
-	feed, err := ingest.NewFeed(l.js, func(k int, o *ingest.Outcome, err error) {
+	feed := must.Get(ingest.NewFeed(l.js, func(k int, o *ingest.Outcome, err error) {
 		took[k] = micros(time.Since(due(k)))
 		if err == nil && o.Error != "" {
 			err = errors.New(o.Error)
 		}
 		failed = cmp.Or(failed, err)
-	})
-	if err != nil {
-		return nil, 0, err
-	}
+	}))
 	for k, m := range messages {
 		time.Sleep(time.Until(due(k)))
-		if err := feed.Add(ctx, k, m); err != nil {
-			return nil, 0, err
-		}
+		must.Do(feed.Add(ctx, k, m))
 	}
-	err = cmp.Or(feed.Wait(), failed)
-	return took, time.Since(start), err
+	must.Do(feed.Wait())
+	must.Do(failed)
+	return took, time.Since(start)
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"jianguo/internal/must"
 )
 
 // cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
@@ -46,11 +48,11 @@ func main() {
 	k.FatalIfErrorf(errors.Join(err, os.RemoveAll(dir)))
 }
 
-// print prints a result as JSON.
-func (co *streams) print(result any) error {
+// print prints a result as JSON. Package must ends it.
+func (co *streams) print(result any) {
 	out := json.NewEncoder(co.out)
 	out.SetIndent("", "  ")
-	return out.Encode(result)
+	must.Do(out.Encode(result))
 }
 
 // serviceFlags say which service is measured.
@@ -58,13 +60,12 @@ type serviceFlags struct {
 	Binary string `help:"The jianguo to measure; empty: the one beside this program." placeholder:"FILE"`
 }
 
-// jianguo returns the path of the service's binary.
-func (f *serviceFlags) jianguo() (string, error) {
+// jianguo returns the path of the service's binary. Package must ends it.
+func (f *serviceFlags) jianguo() string {
 	if f.Binary != "" {
-		return f.Binary, nil
+		return f.Binary
 	}
-	self, err := os.Executable()
-	return filepath.Join(filepath.Dir(self), "jianguo"), err
+	return filepath.Join(filepath.Dir(must.Get(os.Executable())), "jianguo")
 }
 
 // samples are measured values, latencies in microseconds unless a field says otherwise.

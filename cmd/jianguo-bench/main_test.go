@@ -3,11 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -41,20 +41,14 @@ func TestScripts(t *testing.T) {
 func TestFilter(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	redis, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
-	}
-	b := &filterBench{filterCmd: filterCmd{Dir: t.TempDir(), Each: 150 * time.Millisecond}, ctx: ctx, redis: redis, jianguo: filepath.Join(testbed.Programs(t), "jianguo")}
-	if err := b.measure(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := json.Marshal(b.r)
-	if err != nil {
+	c := filterCmd{Against: "redis", Dir: t.TempDir(), Each: 150 * time.Millisecond}
+	c.Binary = filepath.Join(testbed.Programs(t), "jianguo")
+	var line bytes.Buffer
+	if err := c.Run(&streams{ctx: ctx, out: &line}); err != nil {
 		t.Fatal(err)
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(line, &fields); err != nil {
+	if err := json.Unmarshal(line.Bytes(), &fields); err != nil {
 		t.Fatal(err)
 	}
 	for name, v := range fields {
@@ -63,7 +57,7 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		t.Logf("%s", line)
+		t.Log(line.String())
 	}
 }
 

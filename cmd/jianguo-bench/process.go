@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 )
 
 // pinSelf moves every thread of this process away from the first processor, which the servers have.
@@ -88,44 +89,38 @@ func (p *process) post(path string, body []byte) error {
 	return nil
 }
 
-// awaitMetric returns when a value of /metrics is 1.
-func (p *process) awaitMetric(ctx context.Context, name string) error {
+// awaitMetric returns when a value of /metrics is 1. Package must ends it.
+func (p *process) awaitMetric(ctx context.Context, name string) {
 	pattern := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`)
-	for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Get("http://" + p.addr + "/metrics")
-		if err != nil {
-			return err
-		}
+	for ; ; time.Sleep(20 * time.Millisecond) {
+		must.Do(ctx.Err())
+		resp := must.Get(http.Get("http://" + p.addr + "/metrics"))
 		b, err := io.ReadAll(resp.Body)
-		if err := errors.Join(err, resp.Body.Close()); err != nil {
-			return err
-		}
+		must.Do(errors.Join(err, resp.Body.Close()))
 		switch m := pattern.FindSubmatch(b); {
 		case m == nil:
-			return fmt.Errorf("no metric %s", name)
+			must.Do(fmt.Errorf("no metric %s", name))
 		case string(m[1]) == "1":
-			return nil
+			return
 		}
 	}
-	return ctx.Err()
 }
 
-// startService starts `jianguo serve` on a data directory and free ports, and waits until it is ready.
-func startService(ctx context.Context, pinned bool, jianguo, dir string, args ...string) (*process, error) {
+// startService starts `jianguo serve` on a data directory and free ports, and waits until it is ready. Package must
+// ends it.
+func startService(ctx context.Context, pinned bool, jianguo, dir string, args ...string) *process {
 	command := []string{jianguo, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0"}
-	p, err := startProcess(ctx, pinned, append(command, args...)...)
-	if err != nil {
-		return nil, err
-	}
+	p := must.Get(startProcess(ctx, pinned, append(command, args...)...))
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if p.ready(dir) {
-			return p, nil
+			return p
 		}
 		if ctx.Err() != nil || p.exited() {
 			break
 		}
 	}
-	return nil, errors.Join(ctx.Err(), fmt.Errorf("the service did not become ready: %s", p.stop()))
+	must.Do(errors.Join(ctx.Err(), fmt.Errorf("the service did not become ready: %s", p.stop())))
+	return nil
 }
 
 // ready reads the addresses of the service from the lock file of its data directory, and asks whether it is ready.
