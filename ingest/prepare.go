@@ -74,6 +74,16 @@ func Fingerprint(t *segment.Text) simhash.Print {
 	return s.Print()
 }
 
+// IndexConfig is the configuration of an index whose kept texts a segmenter reads. A Recipe that is given stays.
+func IndexConfig(seg *segment.Segmenter, cfg index.Config) index.Config {
+	cfg.Normal = func(title, body string) compare.Text { return Normal(seg, title, body) }
+	cfg.Original = func(title, body string) *reason.Original { return Original(seg, title, body) }
+	if cfg.Recipe == nil {
+		cfg.Recipe = func() (string, error) { return seg.Recipe(), nil }
+	}
+	return cfg
+}
+
 // Analyzer returns a function that prepares a kept text as an item that arrives, for a reindex.
 func Analyzer(seg *segment.Segmenter) func(title, body string, published time.Time) *index.Article {
 	return func(title, body string, published time.Time) *index.Article {

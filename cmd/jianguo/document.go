@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 
-	"jianguo/compare"
-	"jianguo/compare/reason"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/jsonl"
@@ -19,10 +17,7 @@ import (
 // openIndex opens a catalogue that no service uses.
 func openIndex(co *streams, dir string, s *segment.Segmenter, cfg index.Config) (*index.Index, error) {
 	cfg.Dir, cfg.SweepEvery, cfg.Logger = dir, -1, co.log
-	cfg.Recipe = func() (string, error) { return s.Recipe(), nil }
-	cfg.Normal = func(title, body string) compare.Text { return ingest.Normal(s, title, body) }
-	cfg.Original = func(title, body string) *reason.Original { return ingest.Original(s, title, body) }
-	return index.Open(co.ctx, cfg)
+	return index.Open(co.ctx, ingest.IndexConfig(s, cfg))
 }
 
 // readDocument reads an article from a file, "-" for standard input: a JSON object, or else plain text. Package must

@@ -105,7 +105,7 @@ func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) {
 	defer b.Close()
 	e.Setting = new(b.Setting())
 	if c.Corpus {
-		e.Corpus = must.Get(b.Corpus(c.Sample, c.Seed))
+		e.Corpus = b.Corpus(c.Sample, c.Seed)
 	}
 	if len(c.Labels) > 0 {
 		e.Labels = b.Sum("Labelled pairs", must.Get(b.Labels(co.ctx, labels)))

@@ -21,8 +21,6 @@ import (
 	"jianguo/api"
 	"jianguo/api/console"
 	"jianguo/bus"
-	"jianguo/compare"
-	"jianguo/compare/reason"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
@@ -35,6 +33,7 @@ import (
 	"jianguo/internal/disk"
 	"jianguo/internal/must"
 	"jianguo/internal/steady"
+	"jianguo/segment"
 )
 
 type serveCmd struct {
@@ -131,29 +130,24 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 	must.Dof(err, "--exposure-policy")
 	s.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
 	s.closers.add(s.lock.Close)
-	segmenter := make(chan error, 1)
-	go func() {
-		var err error
-		s.segmenter, err = f.segmenter()
-		segmenter <- err
-	}()
-	recipe := func() (string, error) {
-		if err := <-segmenter; err != nil {
-			return "", err
-		}
-		return s.segmenter.Recipe(), nil
-	}
+	s.segmenter = new(segment.Segmenter)
+	loaded := make(chan error, 1)
+	go func() { loaded <- must.Catch(func() { s.segmenter.Become(must.Get(f.segmenter())) }) }()
 	screen := co.progress.stages("loading")
-	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recorded: f.recorded,
-		Recipe:   recipe,
-		Normal:   func(title, body string) compare.Text { return ingest.Normal(s.segmenter, title, body) },
-		Original: func(title, body string) *reason.Original { return ingest.Original(s.segmenter, title, body) },
+	s.index = must.Get(index.Open(co.ctx, ingest.IndexConfig(s.segmenter, index.Config{Dir: s.dir, Policy: f.policy(),
+		Recorded: f.recorded,
+		Recipe: func() (string, error) {
+			if err := <-loaded; err != nil {
+				return "", err
+			}
+			return s.segmenter.Recipe(), nil
+		},
 		Language: f.Language, Relaxed: f.Durability == "relaxed",
 		SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log,
 		Progress: func(stage string, done, total int64) {
 			screen(stage, done, total)
 			s.starting.Progress(stage, done, total)
-		}}))
+		}})))
 	s.closers.add(s.index.Close)
 	must.Do(datadir.Record(s.dir))
 	starting := s.starting

@@ -29,12 +29,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"jianguo/compare"
-	"jianguo/compare/reason"
 	"jianguo/index"
 	"jianguo/index/match"
 	"jianguo/index/stories"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 	"jianguo/segment"
 )
 
@@ -78,7 +77,7 @@ const batchSize = 256
 
 // Feed gives every item its verdict, in order, in a catalogue of its own. Of items with
 // the same id only the first is used. The caller closes the Bench.
-func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err error) {
+func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (*Bench, error) {
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, int64) {}
 	}
@@ -88,48 +87,30 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 		b.policy = *cfg.Policy
 	}
 	b.arrange(items)
-	if b.dir, err = os.MkdirTemp(cfg.Dir, "jianguo-eval-"); err != nil {
-		return nil, fmt.Errorf("eval: %w", err)
+	if err := must.Catch(func() { b.open(ctx) }); err != nil {
+		return nil, fmt.Errorf("eval: %w", errors.Join(err, b.Close()))
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.Close())
-		}
-	}()
-	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Relaxed: true, Normal: b.normal,
-		Original:   b.original,
-		SweepEvery: -1, // pairs of any time can meet
-		Recipe:     func() (string, error) { return cfg.Segmenter.Recipe(), nil }})
-	if err != nil {
-		return nil, err
-	}
+	return b, nil
+}
+
+// open makes the catalogue. Package must ends it, as it does all unexported methods with a context.
+func (b *Bench) open(ctx context.Context) {
+	b.dir = must.Get(os.MkdirTemp(b.cfg.Dir, "jianguo-eval-"))
+	b.index = must.Get(index.Open(ctx, ingest.IndexConfig(b.cfg.Segmenter, index.Config{Dir: b.dir, Policy: &b.policy,
+		Relaxed: true, SweepEvery: -1}))) // pairs of any time can meet
 	start := time.Now()
 	for from := 0; from < len(b.items); from += batchSize {
-		if err := b.feed(ctx, from, min(from+batchSize, len(b.items))); err != nil {
-			return nil, err
-		}
-		cfg.Progress("feeding", int64(len(b.events)), int64(len(b.items)))
+		b.feed(ctx, from, min(from+batchSize, len(b.items)))
+		b.cfg.Progress("feeding", int64(len(b.events)), int64(len(b.items)))
 	}
 	b.feeding = time.Since(start)
 	for i := range b.events { // later tellings may have joined stories
-		if b.events[i].Story, err = stories.Of(ctx, b.index.Tables(), b.events[i].Cluster); err != nil {
-			return nil, err
-		}
+		b.events[i].Story = must.Get(stories.Of(ctx, b.index.Tables(), b.events[i].Cluster))
 	}
 	b.probe = b.index.Probe()
 	for ordinal := uint32(1); ordinal <= b.probe.Last; ordinal++ {
 		b.hidden[ordinal] = true
 	}
-	return b, nil
-}
-
-// normal makes the normal form of a kept text.
-func (b *Bench) normal(title, body string) compare.Text {
-	return ingest.Normal(b.cfg.Segmenter, title, body)
-}
-
-func (b *Bench) original(title, body string) *reason.Original {
-	return ingest.Original(b.cfg.Segmenter, title, body)
 }
 
 // arrange puts the items into order of arrival and gives each its time.
@@ -171,7 +152,7 @@ func (b *Bench) prepare(it *ingest.Item) *index.Article {
 }
 
 // feed prepares a batch with all processors and adds it.
-func (b *Bench) feed(ctx context.Context, from, to int) error {
+func (b *Bench) feed(ctx context.Context, from, to int) {
 	mutations := make([]index.Mutation, to-from)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -183,17 +164,10 @@ func (b *Bench) feed(ctx context.Context, from, to int) error {
 			return b.index.Preview(ctx, a, b.arrived[i])
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
+	must.Do(group.Wait())
+	for _, o := range must.Get(b.index.Add(ctx, mutations)) {
+		b.events = append(b.events, o.Event)
 	}
-	outcomes, err := b.index.Add(ctx, mutations)
-	if err != nil {
-		return err
-	}
-	for i := range outcomes {
-		b.events = append(b.events, outcomes[i].Event)
-	}
-	return nil
 }
 
 // Close removes the catalogue.
@@ -208,39 +182,25 @@ func (b *Bench) Close() error {
 // check judges an article that arrives at a time against one earlier item of the corpus. Of
 // is empty where the two are unrelated. met reports whether the search found the earlier one.
 func (b *Bench) check(ctx context.Context, later *index.Article, at time.Time, earlier string) (
-	e index.Event, met bool, err error) {
-	ordinal, err := b.exemplar(ctx, earlier)
-	if err != nil {
-		return e, false, err
-	}
+	e index.Event, met bool) {
+	ordinal := b.exemplar(ctx, earlier)
 	delete(b.hidden, ordinal)
 	defer func() { b.hidden[ordinal] = true }()
-	e, err = b.probe.Check(ctx, match.Query{Article: later, At: uint32(at.Unix()), Except: b.hidden})
-	if err != nil || e.Of != "" {
-		return e, true, err
-	}
-	proposals := b.probe.Matcher.Propose(later)
-	return e, slices.ContainsFunc(proposals, func(p match.Proposal) bool { return p.Ordinal == ordinal }), nil
+	e = must.Get(b.probe.Check(ctx, match.Query{Article: later, At: uint32(at.Unix()), Except: b.hidden}))
+	return e, e.Of != "" || slices.ContainsFunc(b.probe.Matcher.Propose(later),
+		func(p match.Proposal) bool { return p.Ordinal == ordinal })
 }
 
 // exemplar returns the ordinal of an item that later texts are compared with. One that was
 // rejected as a copy gets its own postings, as if it had been the first to arrive.
-func (b *Bench) exemplar(ctx context.Context, id string) (uint32, error) {
-	if ordinal, ok := b.ordinals[id]; ok {
-		return ordinal, nil
-	}
-	it, err := b.index.Item(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	if it.Event.Verdict == index.Duplicate {
-		release := index.DecisionRequest{Kind: index.Release, Item: id, By: "eval"}
-		if _, err := b.index.Decide(ctx, release); err != nil {
-			return 0, err
+func (b *Bench) exemplar(ctx context.Context, id string) uint32 {
+	if b.ordinals[id] == 0 {
+		if must.Get(b.index.Item(ctx, id)).Event.Verdict == index.Duplicate {
+			must.Get(b.index.Decide(ctx, index.DecisionRequest{Kind: index.Release, Item: id, By: "eval"}))
 		}
+		b.ordinals[id] = slices.Max(b.index.Versions(id))
 	}
-	b.ordinals[id] = slices.Max(b.index.Versions(id))
-	return b.ordinals[id], nil
+	return b.ordinals[id]
 }
 
 // Setting is what a result was measured with.

@@ -233,10 +233,7 @@ func TestPairs(t *testing.T) {
 func TestCorpus(t *testing.T) {
 	items, _ := sample(t)
 	b := bench(t, items, nil)
-	r, err := b.Corpus(2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := b.Corpus(2, 1)
 	if r.Rejected == 0 || r.Suspect == 0 || len(r.Samples) != 6 {
 		t.Errorf("%+v", r)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 )
 
 // What a reader who knows the earlier text learns from the later one.
@@ -129,41 +130,33 @@ type Judged struct {
 
 // Labels judges labelled pairs of items of the corpus. An unknown id is an error.
 func (b *Bench) Labels(ctx context.Context, labels []Label) ([]Judged, error) {
-	out := make([]Judged, 0, len(labels))
-	for n, l := range labels {
-		earlier, at, err := b.item(l.A)
-		if err != nil {
-			return nil, err
+	return must.Try(func() []Judged {
+		out := make([]Judged, 0, len(labels))
+		for n, l := range labels {
+			earlier, at := b.item(l.A)
+			later, arrived := b.item(l.B)
+			if at.Before(arrived) {
+				at = arrived
+			}
+			out = append(out, b.judge(ctx, l, earlier, later, at))
+			b.cfg.Progress("judging pairs", int64(n+1), int64(len(labels)))
 		}
-		later, arrived, err := b.item(l.B)
-		if err != nil {
-			return nil, err
-		}
-		if at.Before(arrived) {
-			at = arrived
-		}
-		j, err := b.judge(ctx, l, earlier, later, at)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, j)
-		b.cfg.Progress("judging pairs", int64(n+1), int64(len(labels)))
-	}
-	return out, nil
+		return out
+	})
 }
 
-// item returns an item of the corpus and when it arrived.
-func (b *Bench) item(id string) (*ingest.Item, time.Time, error) {
+// item returns an item of the corpus and when it arrived. Package must ends it.
+func (b *Bench) item(id string) (*ingest.Item, time.Time) {
 	i, ok := b.position[id]
 	if !ok {
-		return nil, time.Time{}, fmt.Errorf("eval: item %q is labelled, but not in the documents", id)
+		must.Do(fmt.Errorf("eval: item %q is labelled, but not in the documents", id))
 	}
-	return b.items[i], b.arrived[i], nil
+	return b.items[i], b.arrived[i]
 }
 
 // Pairs feeds the sources of pairs and judges each target against its source. The texts have
 // no headlines.
-func Pairs(ctx context.Context, cfg Config, pairs []TextPair) (_ []Judged, _ Setting, err error) {
+func Pairs(ctx context.Context, cfg Config, pairs []TextPair) (out []Judged, _ Setting, err error) {
 	ids := map[string]string{}
 	var items []*ingest.Item
 	for _, p := range pairs {
@@ -176,38 +169,34 @@ func Pairs(ctx context.Context, cfg Config, pairs []TextPair) (_ []Judged, _ Set
 	if err != nil {
 		return nil, Setting{}, err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	out := make([]Judged, 0, len(pairs))
-	for n, p := range pairs {
-		later := &ingest.Item{ID: fmt.Sprintf("target %d", n+1), Body: p.Target}
-		l := Label{A: ids[p.Source], B: later.ID, Kind: p.Label, Adds: Something}
-		if p.positive() {
-			l.Adds = Nothing
+	out = make([]Judged, 0, len(pairs))
+	err = must.Catch(func() {
+		for n, p := range pairs {
+			later := &ingest.Item{ID: fmt.Sprintf("target %d", n+1), Body: p.Target}
+			l := Label{A: ids[p.Source], B: later.ID, Kind: p.Label, Adds: Something}
+			if p.positive() {
+				l.Adds = Nothing
+			}
+			out = append(out, b.judge(ctx, l, items[b.position[l.A]], later, time.Now()))
+			b.cfg.Progress("judging pairs", int64(n+1), int64(len(pairs)))
 		}
-		j, err := b.judge(ctx, l, items[b.position[l.A]], later, time.Now())
-		if err != nil {
-			return nil, Setting{}, err
-		}
-		out = append(out, j)
-		b.cfg.Progress("judging pairs", int64(n+1), int64(len(pairs)))
-	}
-	return out, b.Setting(), nil
+	})
+	return out, b.Setting(), errors.Join(err, b.Close())
 }
 
 // judge judges a later item against one earlier item of the corpus.
-func (b *Bench) judge(ctx context.Context, l Label, earlier, later *ingest.Item, at time.Time) (Judged, error) {
+func (b *Bench) judge(ctx context.Context, l Label, earlier, later *ingest.Item, at time.Time) Judged {
 	first, a := b.prepare(earlier), b.prepare(later)
-	e, met, err := b.check(ctx, a, at, earlier.ID)
-	if err != nil {
-		return Judged{}, fmt.Errorf("eval: %q and %q: %w", l.A, l.B, err)
-	}
+	var e index.Event
+	var met bool
+	must.Dof(must.Catch(func() { e, met = b.check(ctx, a, at, earlier.ID) }), "eval: %q and %q", l.A, l.B)
 	j := Judged{Label: l, Verdict: e.Verdict, Met: met, Event: e, heads: [2]string{head(earlier), head(later)},
 		Distance: distance(first, a), Same: a.Exact == first.Exact && !a.Blank}
 	texts := [2]string{content(first), content(a)}
 	shingles := [2]Set{Shingles(texts[0], 5), Shingles(texts[1], 5)}
 	j.Jaccard, _ = shingles[0].With(shingles[1])
 	j.MinHash = shingles[0].Sign().Meets(shingles[1].Sign())
-	return j, nil
+	return j
 }
 
 // head returns the beginning of an item, for a report.
