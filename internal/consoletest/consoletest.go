@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -25,6 +24,7 @@ import (
 	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
+	"jianguo/internal/must"
 	"jianguo/segment"
 )
 
@@ -43,7 +43,6 @@ type Config struct {
 	Tokens map[string]string
 	// Console changes the console's configuration; nil: nothing.
 	Console func(*console.Config)
-	Logger  *slog.Logger
 }
 
 // Service is a running service.
@@ -57,50 +56,41 @@ type Service struct {
 }
 
 // Start starts a service and returns when every item has its verdict.
-func Start(ctx context.Context, cfg Config) (_ *Service, err error) {
-	r := new(Service)
-	if r.Pipeline, err = fixture.Open(ctx, fixture.Config{Dir: cfg.Dir, Segmenter: cfg.Segmenter,
-		Index: func(c *index.Config) {
-			p := index.DefaultPolicy()
-			p.Rules = index.RulesJianguo
-			c.Policy, c.Logger = &p, cfg.Logger
-		},
-		Ingest: func(c *ingest.Config) { c.Logger = cfg.Logger }}); err != nil {
+func Start(ctx context.Context, cfg Config) (*Service, error) {
+	p, err := fixture.Open(ctx, fixture.Config{Dir: cfg.Dir, Segmenter: cfg.Segmenter})
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.Close())
-		}
-	}()
-	if r.Browse, err = browse.Open(ctx, r.Index,
-		browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond,
-			Logger: cfg.Logger}); err != nil {
-		return nil, err
+	r := &Service{Pipeline: p}
+	if err := must.Catch(func() { r.start(ctx, cfg) }); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
+	return r, nil
+}
+
+// start starts all but the pipeline. Package must ends it, and what it calls.
+func (r *Service) start(ctx context.Context, cfg Config) {
+	r.Browse = must.Get(browse.Open(ctx, r.Index,
+		browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond}))
 	r.OnClose(r.Browse.Close)
 	r.Background("browse", r.Browse.Run)
 	if cfg.Corpus == nil {
-		if cfg.Corpus, err = data.FS.ReadFile("sample/corpus.jsonl"); err != nil {
-			return nil, err
-		}
+		cfg.Corpus = must.Get(data.FS.ReadFile("sample/corpus.jsonl"))
 	}
+	lines := bytes.Split(bytes.TrimSpace(cfg.Corpus), []byte("\n"))
 	if cfg.Backdate {
 		// Before the pipeline runs: it adds the last sequence of the index to those of the bus.
-		if err = r.backdate(ctx, cfg.Corpus); err != nil {
-			return nil, err
-		}
-		r.Run()
-	} else {
-		r.Run()
-		if err = r.publish(ctx, cfg.Corpus); err != nil {
-			return nil, err
+		r.backdate(ctx, lines)
+	}
+	r.Run()
+	if !cfg.Backdate {
+		js := bus.JetStream(r.Conn)
+		for _, line := range lines {
+			must.Get(fixture.Submit(ctx, js, bus.SubjectPublish, line))
 		}
 	}
-	if err := r.Browse.Follow(ctx); err != nil {
-		return nil, err
-	}
-	return r, r.serve(cfg)
+	must.Do(r.Browse.Follow(ctx))
+	r.serve(cfg)
 }
 
 // Publish sends one item over the bus, waits for its verdict, and for the lists
@@ -116,50 +106,25 @@ func (r *Service) Publish(ctx context.Context, payload []byte) error {
 	return r.Browse.Follow(ctx)
 }
 
-// publish sends the corpus over the bus and waits for the last verdict.
-func (r *Service) publish(ctx context.Context, corpus []byte) error {
-	js := bus.JetStream(r.Conn)
-	return lines(corpus, func(line []byte) error {
-		_, err := fixture.Submit(ctx, js, bus.SubjectPublish, line)
-		return err
-	})
-}
-
 // backdate adds the corpus as if it had arrived when it was published.
-func (r *Service) backdate(ctx context.Context, corpus []byte) error {
-	var seq uint64
+func (r *Service) backdate(ctx context.Context, lines [][]byte) {
 	at := time.Time{}
-	err := lines(corpus, func(line []byte) error {
-		it, err := ingest.DecodeItem(line)
-		if err != nil {
-			return err
-		}
+	for n, line := range lines {
+		it := must.Get(ingest.DecodeItem(line))
 		if it.Published != nil && it.Published.Add(2*time.Minute).After(at) {
 			at = it.Published.Add(2 * time.Minute)
 		}
-		seq++
 		a := ingest.Prepare(r.Segmenter, it)
 		a.Packed = index.PackText(it.Body)
-		_, err = r.Index.Add(ctx, []index.Mutation{{Seq: seq, At: at, Article: a}})
-		return err
-	})
-	r.Now = at.Add(17 * time.Minute)
-	return err
-}
-
-func lines(corpus []byte, f func([]byte) error) error {
-	for n, line := range bytes.Split(bytes.TrimSpace(corpus), []byte("\n")) {
-		if err := f(line); err != nil {
-			return fmt.Errorf("line %d: %w", n+1, err)
-		}
+		must.Get(r.Index.Add(ctx, []index.Mutation{{Seq: uint64(n + 1), At: at, Article: a}}))
 	}
-	return nil
+	r.Now = at.Add(17 * time.Minute)
 }
 
-func (r *Service) serve(cfg Config) error {
+func (r *Service) serve(cfg Config) {
 	began := time.Now()
 	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn,
-		Dir: cfg.Dir, Logger: cfg.Logger, Version: "sample",
+		Dir: cfg.Dir, Version: "sample",
 		Now: func() time.Time {
 			now := time.Now()
 			if !r.Now.IsZero() {
@@ -168,8 +133,8 @@ func (r *Service) serve(cfg Config) error {
 			return now.Add(time.Duration(r.Ahead.Load()))
 		}}
 	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse,
-		Find: console.Finder(r.Browse, r.Segmenter), Logger: cfg.Logger,
-		Gatherer: prometheus.NewRegistry(), Room: func() error { return nil }}
+		Find: console.Finder(r.Browse, r.Segmenter), Gatherer: prometheus.NewRegistry(),
+		Room: func() error { return nil }}
 	if cfg.Tokens != nil {
 		var list strings.Builder
 		for token, name := range cfg.Tokens {
@@ -179,10 +144,7 @@ func (r *Service) serve(cfg Config) error {
 			}
 			fmt.Fprintln(&list, name, role, token)
 		}
-		var err error
-		if ac.Tokens, err = fixture.Tokens(list.String()); err != nil {
-			return err
-		}
+		ac.Tokens = must.Get(fixture.Tokens(list.String()))
 		cc.Access.Tokens = ac.Tokens
 	}
 	if cfg.Console != nil {
@@ -192,15 +154,7 @@ func (r *Service) serve(cfg Config) error {
 		cc.Bound, cc.Done = bound, done
 		return console.Register(e, cc)
 	}
-	server, err := api.New(ac)
-	if err != nil {
-		return err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
+	server, l := must.Get(api.New(ac)), must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	r.URL = "http://" + l.Addr().String()
 	r.Background("Serve", func(ctx context.Context) error { return server.Serve(ctx, l) })
-	return nil
 }
