@@ -108,9 +108,8 @@ func (c *rejudgeCmd) replay(co *streams, segmenter *segment.Segmenter, dir strin
 	x := must.Get(openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Language: c.Language,
 		SnapshotEvery: math.MaxInt64, Progress: co.progress.stages("rejudge: loading")}))
 	defer x.Close()
-	arrivals := must.Get(maintain.NewReplay(co.ctx, x, since))
 	progress := co.progress.stages("rejudge:")
-	must.Do(arrivals.Each(co.ctx, func(it *index.Item) *index.Article {
+	must.Do(maintain.Replay(co.ctx, x, since, func(it *index.Item) *index.Article {
 		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published}
 		return ingest.Prepare(segmenter, &item)
 	}, each, func(done, total int64) { progress(stage, done, total) }))

@@ -3,7 +3,6 @@ package maintain
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"jianguo/index"
@@ -12,21 +11,15 @@ import (
 	"jianguo/index/sources"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
-// A Replay judges what has arrived since a time once more, in the order of arrival, by the
-// policy that the Index was opened with: an article that is now accepted is an exemplar for
-// those behind it, one that is now rejected is none. Decisions and withdrawals count as if they had
-// been there from the start of the replay; what preferred sources took over is taken over again.
-//
-// A Replay changes what is resident. Use it on a copy of a catalogue (Copy), and let
-// nothing else use that Index.
-type Replay struct {
+// replay is a call of Replay.
+type replay struct {
 	index.Probe
-	x          *index.Index
-	db         *sql.DB
-	policies   map[string]index.SourcePolicy
-	next, last uint32
+	x        *index.Index
+	db       *sql.DB
+	policies map[string]index.SourcePolicy
 }
 
 // Replayed is an arrival as it was judged then and as it is judged now.
@@ -35,46 +28,57 @@ type Replayed struct {
 	Was, Now index.Event
 }
 
-// NewReplay begins a replay.
-func NewReplay(ctx context.Context, x *index.Index, since time.Time) (*Replay, error) {
-	r := &Replay{Probe: x.Probe(), x: x, db: x.Tables()}
-	r.last = r.Last
-	err := must.Catch(func() {
+// Replay judges what has arrived since a time once more, in the order of arrival, by the
+// policy that the Index was opened with: an article that is now accepted is an exemplar for
+// those behind it, one that is now rejected is none. Decisions and withdrawals count as if they had
+// been there from the start of the replay; what preferred sources took over is taken over again.
+//
+// It calls each with every arrival, which prepare analyses, or with nil for one that there is nothing to judge of: a
+// withdrawal, or a text that was not kept. progress is told how many are judged.
+//
+// It changes what is resident. Use it on a copy of a catalogue (Copy), and let
+// nothing else use that Index.
+func Replay(ctx context.Context, x *index.Index, since time.Time, prepare func(*index.Item) *index.Article,
+	each func(*Replayed), progress func(done, total int64)) error {
+	r := &replay{Probe: x.Probe(), x: x, db: x.Tables()}
+	return wrap.Err(must.Catch(func() {
 		r.policies = must.Get(x.SourcePolicies(ctx))
+		var first uint32
 		must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(min(ordinal), ?) FROM items
-			WHERE arrived_at >= ?`, r.last+1, since.UnixMilli()).Scan(&r.next))
-		first := r.next
-		for ordinal := first; ordinal <= r.last; ordinal++ {
+			WHERE arrived_at >= ?`, r.Last+1, since.UnixMilli()).Scan(&first))
+		for ordinal := first; ordinal <= r.Last; ordinal++ {
 			if f := r.Rows.Flags(ordinal); f&resident.Exemplar != 0 {
 				r.expose(ctx, ordinal, f&^resident.Exemplar)
 			}
 		}
-		must.Do(r.giveBack(ctx, first))
-	})
-	if err != nil {
-		return nil, fmt.Errorf("replay: %w", err)
-	}
-	return r, nil
+		r.giveBack(ctx, first)
+		for ordinal := first; ordinal <= r.Last; ordinal++ {
+			one, err := must.Try(func() *Replayed { return r.judge(ctx, ordinal, prepare) })
+			must.Dof(err, "ordinal %d", ordinal)
+			each(one)
+			progress(int64(ordinal-first+1), int64(r.Last-first+1))
+		}
+	}), "replay")
 }
 
-// giveBack makes those versions leads again that arrived before the first one and lost the lead to
-// a preferred source later.
-func (r *Replay) giveBack(ctx context.Context, first uint32) error {
-	return sqlite.Each(ctx, r.db, `SELECT e.ordinal, e.previous, i.cluster FROM events e
+// giveBack makes those versions leads again that arrived before the first one that is judged and lost the lead to
+// a preferred source later. Package must ends it.
+func (r *replay) giveBack(ctx context.Context, first uint32) {
+	for rows := range sqlite.Rows(ctx, r.db, `SELECT e.ordinal, e.previous, i.cluster FROM events e
 		JOIN items i ON i.ordinal = e.of
-		WHERE e.cause = ?1 AND e.ordinal < ?2 AND i.ordinal >= ?2 ORDER BY e.number DESC`, func(rows *sql.Rows) error {
+		WHERE e.cause = ?1 AND e.ordinal < ?2 AND i.ordinal >= ?2
+		ORDER BY e.number DESC`, index.CausePromotion, first) {
 		var ordinal, cluster uint32
 		var previous index.Verdict
-		err := rows.Scan(&ordinal, &previous, &cluster)
+		must.Do(rows.Scan(&ordinal, &previous, &cluster))
 		r.Rows.SetFlags(ordinal, r.Rows.Flags(ordinal).With(previous))
 		r.Rows.SetCluster(ordinal, cluster)
 		r.Clusters.Set(cluster, ordinal, 0)
-		return err
-	}, index.CausePromotion, first)
+	}
 }
 
 // yield gives the lead of a cluster to a version of a preferred source, as the index does.
-func (r *Replay) yield(ctx context.Context, cluster, ordinal uint32) {
+func (r *replay) yield(ctx context.Context, cluster, ordinal uint32) {
 	_, old := r.Clusters.Lead(cluster)
 	r.Clusters.Set(cluster, ordinal, 0)
 	after := index.Duplicate
@@ -87,7 +91,7 @@ func (r *Replay) yield(ctx context.Context, cluster, ordinal uint32) {
 }
 
 // expose sets the flags of a version, and its posting by them.
-func (r *Replay) expose(ctx context.Context, ordinal uint32, f resident.Flags) {
+func (r *replay) expose(ctx context.Context, ordinal uint32, f resident.Flags) {
 	was := r.Rows.Flags(ordinal)
 	if (was^f)&resident.Exemplar != 0 {
 		p := must.Get(resident.ReadPosting(ctx, r.db, r.Overlay.Compared(), ordinal))
@@ -100,39 +104,8 @@ func (r *Replay) expose(ctx context.Context, ordinal uint32, f resident.Flags) {
 	r.Rows.SetFlags(ordinal, f&^resident.Swept)
 }
 
-// Remaining is the number of versions that have not been judged.
-func (r *Replay) Remaining() int { return int(r.last+1) - int(r.next) }
-
-// Each judges all that remain, and calls each with them. progress is told how many are judged.
-func (r *Replay) Each(ctx context.Context, prepare func(*index.Item) *index.Article, each func(*Replayed),
-	progress func(done, total int64)) error {
-	for all := r.Remaining(); r.Remaining() > 0; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		one, err := r.Next(ctx, prepare)
-		if err != nil {
-			return err
-		}
-		each(one)
-		progress(int64(all-r.Remaining()), int64(all))
-	}
-	return nil
-}
-
-// Next judges the next version, which prepare analyses. It returns nil for one that there is
-// nothing to judge of: a withdrawal, or a text that was not kept.
-func (r *Replay) Next(ctx context.Context, prepare func(*index.Item) *index.Article) (out *Replayed, err error) {
-	ordinal := r.next
-	r.next++
-	err = must.Catch(func() { out = r.judge(ctx, ordinal, prepare) })
-	if err != nil {
-		return nil, fmt.Errorf("replay of ordinal %d: %w", ordinal, err)
-	}
-	return out, nil
-}
-
-func (r *Replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.Item) *index.Article) *Replayed {
+// judge judges a version that prepare analyses. Package must ends it.
+func (r *replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.Item) *index.Article) *Replayed {
 	it := r.version(ctx, ordinal)
 	blocked := r.Rows.Flags(ordinal) & resident.Blocked
 	if it.Body == nil || it.Event.Verdict == index.Withdrawn {
@@ -170,20 +143,15 @@ type version struct {
 	blank bool
 }
 
-func (r *Replay) version(ctx context.Context, ordinal uint32) *version {
+func (r *replay) version(ctx context.Context, ordinal uint32) *version {
 	var v version
 	var first uint64
-	var arrived int64
-	var published sql.NullInt64
+	var published *sqlite.Millis
 	must.Do(r.db.QueryRowContext(ctx, `SELECT i.id, i.title, coalesce(s.name, ''), i.arrived_at, i.published_at,
 		i.exact IS NULL, i.event
 		FROM items i LEFT JOIN sources s ON s.number = i.source WHERE i.ordinal = ?`, ordinal).
-		Scan(&v.ID, &v.Title, &v.Source, &arrived, &published, &v.blank, &first))
-	v.Arrived = time.UnixMilli(arrived).UTC()
-	if published.Valid {
-		at := time.UnixMilli(published.Int64).UTC()
-		v.Published = &at
-	}
+		Scan(&v.ID, &v.Title, &v.Source, (*sqlite.Millis)(&v.Arrived), &published, &v.blank, &first))
+	v.Published = (*time.Time)(published)
 	v.Body = must.Get(r.x.Text(ctx, ordinal))
 	v.Event = must.Get(r.x.Events(ctx, first-1, 1))[0]
 	return &v

@@ -86,22 +86,12 @@ func TestReplayIsTheFeed(t *testing.T) {
 			want   []string
 		}{{index.DefaultPolicy(), was[from:]}, {copies, fed}} {
 			x := open(dir, try.policy)
-			replay, err := NewReplay(ctx, x, article(from).At)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if replay.Remaining() != n-from {
-				t.Fatalf("%d to judge, want %d", replay.Remaining(), n-from)
-			}
-			for i := from; i < n; i++ {
-				one, err := replay.Next(ctx, func(it *index.Item) *index.Article {
-					a := indextest.ArticleOf(it.ID, *it.Body)
-					a.Source = it.Source
-					return a
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+			i := from
+			err := Replay(ctx, x, article(from).At, func(it *index.Item) *index.Article {
+				a := indextest.ArticleOf(it.ID, *it.Body)
+				a.Source = it.Source
+				return a
+			}, func(one *Replayed) {
 				e := one.Now
 				if got := fmt.Sprint(e.Verdict, " ", e.Rule, " ", e.Of, " ", e.Why); got != try.want[i-from] {
 					t.Fatalf("seed %d, %s: article %d of %d is\n%s, want\n%s", seed, try.policy.Strictness, i, from, got, try.want[i-from])
@@ -109,6 +99,14 @@ func TestReplayIsTheFeed(t *testing.T) {
 				if one.Was.Verdict != e.Verdict {
 					changed++
 				}
+				i++
+			}, func(done, total int64) {
+				if total != int64(n-from) || done != int64(i-from) {
+					t.Fatalf("%d of %d are judged, want %d of %d", done, total, i-from, n-from)
+				}
+			})
+			if err != nil || i != n {
+				t.Fatalf("%d of %d are judged: %v", i-from, n-from, err)
 			}
 			_ = x.Close()
 		}

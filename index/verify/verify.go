@@ -16,7 +16,9 @@ import (
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 	"jianguo/simhash"
 )
 
@@ -103,89 +105,60 @@ type Catalogue struct {
 // returns an error only if it could not read the catalogue.
 func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	r := &Report{}
+	err := must.Catch(func() {
+		c.verifyFile(ctx, r)
+		c.verifyForms(ctx, r)
+		for i, rule := range rules {
+			c.Progress("rules", int64(i), int64(len(rules)))
+			culprits, err := sqlite.Column[int64](ctx, c.DB, rule.query+` LIMIT 5`)
+			must.Dof(err, "%q", rule.what)
+			for _, n := range culprits {
+				r.problem("%d: %s", n, rule.what)
+			}
+		}
+		c.verifyTexts(ctx, r)
+		c.verifyResident(ctx, r)
+	})
+	return r, wrap.Err(err, "verify")
+}
+
+// verifyFile runs SQLite's own check and compares checksums. Package must ends it, as it does the functions below.
+func (c *Catalogue) verifyFile(ctx context.Context, r *Report) {
 	// quick_check does not compare tables with their indexes; the small ones are: in a damaged page a row
 	// that was written over may come back, with its checksum.
 	for _, check := range []string{"quick_check(20)", "integrity_check(stamps)", "integrity_check(sources)"} {
-		damages, err := sqlite.Column[string](ctx, c.DB, "PRAGMA "+check)
-		if err != nil {
-			return nil, fmt.Errorf("verify: %w", err)
-		}
-		for _, text := range damages {
+		for _, text := range must.Get(sqlite.Column[string](ctx, c.DB, "PRAGMA "+check)) {
 			if text != "ok" {
 				r.problem("the file is damaged: %s", text)
 			}
 		}
 	}
-	if err := sqlite.VerifySums(ctx, c.DB, func(err error) { r.problem("%v", err) }); err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
-	}
-	err := c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items),
+	must.Do(sqlite.VerifySums(ctx, c.DB, func(err error) { r.problem("%v", err) }))
+	must.Do(c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items),
 		(SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
-		Scan(&r.Items, &r.Events, &r.Clusters)
-	if err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
-	}
-	if r.Recipes, err = c.recipes(ctx); err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
-	}
-	if err := c.verifyForms(ctx, r); err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
-	}
-	for i, rule := range rules {
-		c.Progress("rules", int64(i), int64(len(rules)))
-		if err := c.verifyRule(ctx, r, rule.what, rule.query); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.verifyTexts(ctx, r); err != nil {
-		return nil, err
-	}
-	return r, c.verifyResident(ctx, r)
+		Scan(&r.Items, &r.Events, &r.Clusters))
 }
 
 // verifyTexts unpacks every kept text, which verifies its checksum.
-func (c *Catalogue) verifyTexts(ctx context.Context, r *Report) error {
-	err := sqlite.Each(ctx, c.DB, `SELECT ordinal, body FROM texts`, func(rows *sql.Rows) error {
-		var ordinal int64
-		var packed sql.RawBytes
-		if err := rows.Scan(&ordinal, &packed); err != nil {
-			return err
-		}
+func (c *Catalogue) verifyTexts(ctx context.Context, r *Report) {
+	for ordinal, packed := range sqlite.Pairs[int64, sql.RawBytes](ctx, c.DB, `SELECT ordinal, body FROM texts`) {
 		if _, err := verdict.UnpackText(packed); err != nil {
 			r.problem("%d: the kept text is damaged: %v", ordinal, err)
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("verify texts: %w", err)
 	}
-	return nil
-}
-
-func (c *Catalogue) verifyRule(ctx context.Context, r *Report, what, query string) error {
-	culprits, err := sqlite.Column[int64](ctx, c.DB, query+` LIMIT 5`)
-	if err != nil {
-		return fmt.Errorf("verify %q: %w", what, err)
-	}
-	for _, n := range culprits {
-		r.problem("%d: %s", n, what)
-	}
-	return nil
 }
 
 // verifyResident compares every row with its look-ups and postings in memory.
-func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
+func (c *Catalogue) verifyResident(ctx context.Context, r *Report) {
 	var hits []bands.Hit
 	var ordinals []uint32
 	var postings int64
 	query := `SELECT ordinal, id, exact, fingerprint, sketch FROM ` + c.Overlay.Compared() + ` ORDER BY ordinal`
-	err := sqlite.Each(ctx, c.DB, query, func(rows *sql.Rows) error {
+	for rows := range sqlite.Rows(ctx, c.DB, query) {
 		var ordinal uint32
 		var id, exact, encoded sql.RawBytes
 		var fingerprint int64
-		if err := rows.Scan(&ordinal, &id, &exact, &fingerprint, &encoded); err != nil {
-			return err
-		}
+		must.Do(rows.Scan(&ordinal, &id, &exact, &fingerprint, &encoded))
 		if ordinals = c.Tables.IDs.Get(ordinals[:0], xxh3.Hash(id)); !slices.Contains(ordinals, ordinal) {
 			r.problem("%d: id %q is not in the look-up", ordinal, id)
 		}
@@ -202,7 +175,7 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 		}
 		f := c.Tables.Rows.Flags(ordinal)
 		if f&resident.Exemplar == 0 {
-			return nil
+			continue
 		}
 		r.Exemplars++
 		hit := bands.Hit{Fingerprint: simhash.Fingerprint(fingerprint), Ordinal: ordinal}
@@ -214,34 +187,25 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 		case f&resident.Swept == 0:
 			r.problem("%d: exemplar is not in the bands", ordinal)
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("verify: %w", err)
 	}
 	if n := int64(c.Tables.Bands.Len()); n != postings {
 		r.problem("%d fingerprints in the bands for %d exemplars that have one", n, postings)
 	}
-	return nil
 }
 
-// verifyForms proves that the forms which meta speaks of are there. Those in force are read with the items.
-func (c *Catalogue) verifyForms(ctx context.Context, r *Report) error {
+// verifyForms proves that the forms which meta speaks of are there, and finds the recipes if there are several. Forms
+// in force are read with the items.
+func (c *Catalogue) verifyForms(ctx context.Context, r *Report) {
 	for _, key := range []string{reindex.InForce, reindex.Underway} {
-		o, err := reindex.Stored(ctx, c.DB, key)
-		if err != nil {
-			return err
-		}
+		o := must.Get(reindex.Stored(ctx, c.DB, key))
 		if o.Through > c.Last {
 			r.problem("%s: it goes through item %d, and there are %d", key, o.Through, c.Last)
 		}
 		var forms int64
 		var known bool
-		if err := c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM overlay WHERE place > ?1 AND place <= ?2),
+		must.Do(c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM overlay WHERE place > ?1 AND place <= ?2),
 			EXISTS (SELECT 1 FROM stamps WHERE number = ?3 AND kind = 'recipe')`,
-			o.Place(0), o.Place(o.Through), o.Recipe).Scan(&forms, &known); err != nil {
-			return err
-		}
+			o.Place(0), o.Place(o.Through), o.Recipe).Scan(&forms, &known))
 		if !known && o.Recipe != 0 {
 			r.problem("%s: recipe %d is unknown", key, o.Recipe)
 		}
@@ -249,16 +213,10 @@ func (c *Catalogue) verifyForms(ctx context.Context, r *Report) error {
 			r.problem("%s: %d forms, and %d were made", key, forms, o.Changed)
 		}
 	}
-	return nil
-}
-
-// recipes returns the recipes that versions are compared by, nil if there is only one.
-func (c *Catalogue) recipes(ctx context.Context) ([]string, error) {
-	hashes, err := sqlite.Column[string](ctx, c.DB, `SELECT hash FROM stamps WHERE kind = 'recipe'
+	hashes := must.Get(sqlite.Column[string](ctx, c.DB, `SELECT hash FROM stamps WHERE kind = 'recipe'
 		AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2))
-		ORDER BY number`, c.Overlay.Recipe, c.Overlay.Through)
-	if len(hashes) < 2 {
-		return nil, err
+		ORDER BY number`, c.Overlay.Recipe, c.Overlay.Through))
+	if len(hashes) > 1 {
+		r.Recipes = hashes
 	}
-	return hashes, err
 }
