@@ -3,7 +3,6 @@ package browse
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"math"
 	"time"
 
@@ -42,9 +41,7 @@ func (b *Model) Copies(ctx context.Context, source string, rejected bool, after 
 			which = `copies JOIN rejected USING (ordinal) WHERE (copier = ?1 AND NOT early OR origin = ?1 AND early)`
 		}
 		query := `SELECT ordinal, of FROM ` + which + ` AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3`
-		pairs := read(ctx, b.reader, "copies", query, func(r *sql.Rows, p *[2]uint32) error {
-			return r.Scan(&p[0], &p[1])
-		}, number, cmp.Or(after, math.MaxUint32), limit+1)
+		pairs := read(ctx, b.reader, "copies", query, pair, number, cmp.Or(after, math.MaxUint32), limit+1)
 		if len(pairs) > limit {
 			pairs = pairs[:limit]
 			page.Next = pairs[limit-1][0]

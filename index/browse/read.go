@@ -27,8 +27,9 @@ func read[T any](
 	return out
 }
 
-// number scans a row of one number.
-func number(r *sql.Rows, n *uint32) error { return r.Scan(n) }
+// number and pair scan a row of one number, and of two.
+func number(r *sql.Rows, n *uint32) error  { return r.Scan(n) }
+func pair(r *sql.Rows, p *[2]uint32) error { return r.Scan(&p[0], &p[1]) }
 
 // count is the number that a query counts.
 func count(ctx context.Context, db *sql.DB, what, query string, args ...any) (n int) {

@@ -51,9 +51,7 @@ func (b *Model) Silenced(ctx context.Context) ([]Silenced, error) {
 // lostAgainst are the last texts that articles of a source were rejected for, each once.
 func (b *Model) lostAgainst(ctx context.Context, s *Silenced) (ids []string) {
 	pairs := read(ctx, b.reader, "texts a source lost against", `SELECT ordinal, of FROM copies
-		WHERE copier = ?1 OR origin = ?1 ORDER BY ordinal DESC LIMIT 100`, func(r *sql.Rows, p *[2]uint32) error {
-		return r.Scan(&p[0], &p[1])
-	}, s.number)
+		WHERE copier = ?1 OR origin = ?1 ORDER BY ordinal DESC LIMIT 100`, pair, s.number)
 	var ordinals []uint32
 	for _, p := range pairs {
 		ordinals = append(ordinals, p[:]...)

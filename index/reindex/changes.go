@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"jianguo/index/resident"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -28,28 +29,20 @@ func Changes(ctx context.Context, db *sql.DB, force, next Overlay, after uint32)
 			UNION SELECT place & 0xffffffff FROM overlay WHERE place > ?2 + ?3 AND place <= ?2 + 0xffffffff)
 		AND (f.exact IS NOT n.exact OR f.fingerprint != n.fingerprint OR f.sketch IS NOT n.sketch)`,
 		force.Compared(), next.Compared())
-	err = sqlite.Each(ctx, db, query, func(r *sql.Rows) error {
-		var ordinal uint32
-		var was, is Form
-		if err := r.Scan(&ordinal, &was.Exact, &was.Fingerprint, &was.Sketch, &is.Exact, &is.Fingerprint,
-			&is.Sketch); err != nil {
-			return err
+	err = must.Catch(func() {
+		for r := range sqlite.Rows(ctx, db, query, force.Place(0), next.Place(0), after) {
+			var c Change
+			var was, is Form
+			must.Do(r.Scan(&c.Ordinal, &was.Exact, &was.Fingerprint, &was.Sketch,
+				&is.Exact, &is.Fingerprint, &is.Sketch))
+			c.Blank, c.Turned = is.Exact == nil, (was.Exact == nil) != (is.Exact == nil)
+			c.Before = must.Get(resident.DecodePosting(c.Ordinal, was.Fingerprint, was.Sketch))
+			c.After = must.Get(resident.DecodePosting(c.Ordinal, is.Fingerprint, is.Sketch))
+			if !c.Blank {
+				c.Exact = resident.ExactKey(is.Exact)
+			}
+			all = append(all, c)
 		}
-		c, err := changeOf(ordinal, &was, &is)
-		all = append(all, c)
-		return err
-	}, force.Place(0), next.Place(0), after)
+	})
 	return all, err
-}
-
-func changeOf(ordinal uint32, was, is *Form) (c Change, err error) {
-	c = Change{Ordinal: ordinal, Blank: is.Exact == nil, Turned: (was.Exact == nil) != (is.Exact == nil)}
-	if c.Before, err = resident.DecodePosting(ordinal, was.Fingerprint, was.Sketch); err != nil {
-		return c, err
-	}
-	if c.After, err = resident.DecodePosting(ordinal, is.Fingerprint, is.Sketch); err != nil || c.Blank {
-		return c, err
-	}
-	c.Exact = resident.ExactKey(is.Exact)
-	return c, nil
 }

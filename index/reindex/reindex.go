@@ -17,7 +17,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -77,23 +76,20 @@ type Run struct {
 func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) (*Run, error) {
 	cfg.defaults()
 	r := &Run{cfg: cfg, db: db, goal: goal, start: time.Now()}
-	var err error
-	if r.force, err = Stored(ctx, db, InForce); err != nil {
+	err := must.Catch(func() {
+		r.force, r.made = must.Get(Stored(ctx, db, InForce)), must.Get(Stored(ctx, db, Underway))
+		if r.made.Recipe == goal {
+			r.report.Resumed = r.made.Through
+			return
+		}
+		// The mark is removed before the rows: a part of them must not look complete.
+		must.Get(db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
+		if r.made = (Overlay{Recipe: goal}); r.force.Recipe == goal {
+			r.made = r.force // versions newer than it may be of another recipe
+		}
+	})
+	if err != nil {
 		return nil, err
-	}
-	if r.made, err = Stored(ctx, db, Underway); err != nil {
-		return nil, err
-	}
-	if r.made.Recipe == goal {
-		r.report.Resumed = r.made.Through
-		return r, r.Clean(ctx)
-	}
-	// The mark is removed before the rows: a part of them must not look complete.
-	if _, err := db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway); err != nil {
-		return nil, err
-	}
-	if r.made = (Overlay{Recipe: goal}); r.force.Recipe == goal {
-		r.made = r.force // versions newer than it may be of another recipe
 	}
 	return r, r.Clean(ctx)
 }
@@ -161,25 +157,17 @@ const keptQuery = `SELECT i.ordinal, i.recipe, i.title, i.published_at, i.exact,
 	FROM items i LEFT JOIN texts t ON t.ordinal = i.ordinal AND i.recipe != ?
 	WHERE i.ordinal > ? ORDER BY i.ordinal LIMIT ?`
 
-// errFull ends the reading of a batch.
-var errFull = errors.New("the batch is full")
-
-// read reads the next versions, and makes their forms.
-func (r *Run) read(ctx context.Context) ([]kept, error) {
-	var batch []kept
+// read reads the next versions, and makes their forms. Package must ends it.
+func (r *Run) read(ctx context.Context) (batch []kept) {
 	size := 0
-	err := sqlite.Each(ctx, r.db, keptQuery, func(rows *sql.Rows) error {
+	for rows := range sqlite.Rows(ctx, r.db, keptQuery, r.goal, r.made.Through, r.cfg.Batch) {
 		var k kept
-		err := rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint,
-			&k.own.Sketch, &k.packed)
+		must.Do(rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint,
+			&k.own.Sketch, &k.packed))
 		batch = append(batch, k)
-		if size += len(k.packed); err == nil && size > batchBytes {
-			return errFull
+		if size += len(k.packed); size > batchBytes {
+			break
 		}
-		return err
-	}, r.goal, r.made.Through, r.cfg.Batch)
-	if err != nil && !errors.Is(err, errFull) {
-		return nil, err
 	}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -192,7 +180,8 @@ func (r *Run) read(ctx context.Context) ([]kept, error) {
 		}
 	}
 	_ = g.Wait() // no error: each is with its text
-	return batch, ctx.Err()
+	must.Do(ctx.Err())
+	return batch
 }
 
 // analyze makes the form of a text. One that cannot be analysed must not stop the
@@ -240,25 +229,21 @@ func (o *Overlay) count(k *kept, goal int64) {
 
 // Fill makes the forms of all versions that have none yet.
 func (r *Run) Fill(ctx context.Context) error {
-	var last int64
-	err := r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&last)
-	for err == nil {
-		var batch []kept
-		batch, err = r.read(ctx)
-		if err != nil || len(batch) == 0 {
-			return err
+	return must.Catch(func() {
+		var last int64
+		must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&last))
+		for batch := r.read(ctx); len(batch) > 0; batch = r.read(ctx) {
+			r.write(ctx, batch)
+			r.report.Looked += int64(len(batch))
+			r.cfg.Progress(int64(r.made.Through), max(last, int64(r.made.Through)))
 		}
-		err = r.write(ctx, batch)
-		r.report.Looked += int64(len(batch))
-		r.cfg.Progress(int64(r.made.Through), max(last, int64(r.made.Through)))
-	}
-	return err
+	})
 }
 
-// write adds a batch's rows, and says so, in one transaction.
-func (r *Run) write(ctx context.Context, batch []kept) error {
+// write adds a batch's rows, and says so, in one transaction. Package must ends it.
+func (r *Run) write(ctx context.Context, batch []kept) {
 	next := r.made
-	err := r.transaction(ctx, func(tx *sql.Tx) {
+	must.Do(r.transaction(ctx, func(tx *sql.Tx) {
 		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch)
 			VALUES (?, ?, ?, ?)`))
 		defer insert.Close()
@@ -277,11 +262,8 @@ func (r *Run) write(ctx context.Context, batch []kept) error {
 			}
 		}
 		store(ctx, tx, Underway, next)
-	})
-	if err == nil {
-		r.made = next
-	}
-	return err
+	}))
+	r.made = next
 }
 
 // Next returns the overlay that Switch puts in force.
