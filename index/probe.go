@@ -13,11 +13,9 @@ type Probe struct {
 	resident.Tables
 	Clusters *resident.Clusters
 	Matcher  *match.Matcher
-	InForce  **match.Matcher           // judges what Add adds; Matcher unless a benchmark replaces it
-	Reader   *match.Reader             // concurrent with the writer
-	Overlay  reindex.Overlay           // what versions are compared by
-	Hash     func(number int64) string // of a recipe, by its number
-	Progress func(stage string, done, total int64)
+	InForce  **match.Matcher // judges what Add adds; Matcher unless a benchmark replaces it
+	Reader   *match.Reader   // concurrent with the writer
+	Overlay  reindex.Overlay // what versions are compared by
 	Last     uint32          // ordinal
 	Outlined <-chan struct{} // closed when outlines have been read after a start
 
@@ -30,7 +28,6 @@ func (x *Index) Probe() Probe {
 	f := x.forms.Load()
 	return Probe{
 		Tables: x.tables, Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: &f.Reader,
-		Overlay: f.overlay, Hash: x.stampHash, Progress: x.cfg.Progress, Last: x.nextOrdinal - 1,
-		Outlined: x.outlined, Check: x.check,
+		Overlay: f.overlay, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
 	}
 }

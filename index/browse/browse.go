@@ -14,14 +14,11 @@
 // Everything in the file follows from the catalogue. It may be deleted; a file that is
 // damaged, of another format, or ahead of the catalogue (a backup was restored) is
 // rebuilt. Its format is SQLite's user_version.
-//
-// Of the index it reads what the interface Catalogue lists.
 package browse
 
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"log/slog"
 	"sync"
@@ -50,22 +47,6 @@ type Config struct {
 	Tell func(*Silenced) error
 }
 
-// Catalogue is what a Model reads of an index: an index.Index.
-type Catalogue interface {
-	Tables() *sql.DB
-	Dir() string
-	Recipe() string
-	Applied() (seq, event uint64)
-	Arriving() int64
-	State(ordinal uint32) (v verdict.Verdict, superseded bool)
-	Versions(id string) []uint32
-	RecordedCluster(ordinal uint32) uint32
-	Lead(cluster uint32) (standing, lead uint32)
-	MembersFrom(cluster uint32) (from string, args []any)
-	Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*index.Brief, error)
-	SourcePolicies(ctx context.Context) (map[string]index.SourcePolicy, error)
-}
-
 // fewStories is how many stories at most are read and sorted, instead of read
 // along an order.
 const fewStories = 2000
@@ -73,10 +54,11 @@ const fewStories = 2000
 // Model is the editors' read model of one catalogue. It is safe for concurrent
 // use.
 type Model struct {
-	cat Catalogue
+	cat *index.Index
 	cfg Config
 	*file
-	few int // fewStories, except in tests
+	few   int                                                       // fewStories, except in tests
+	state func(ordinal uint32) (v verdict.Verdict, superseded bool) // of cat, except in tests
 
 	silenced prometheus.Gauge
 	told     time.Time // when silenced sources were last looked for; of Run
@@ -90,14 +72,14 @@ type Model struct {
 }
 
 // Open opens the file as it is; Run brings it up to date.
-func Open(ctx context.Context, cat Catalogue, cfg Config) (*Model, error) {
+func Open(ctx context.Context, cat *index.Index, cfg Config) (*Model, error) {
 	cfg.Logger, cfg.Poll = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Poll, 200*time.Millisecond)
 	f, err := openFile(ctx, cat, cfg.Logger)
 	if err != nil {
 		return nil, err
 	}
 	return &Model{
-		cat: cat, cfg: cfg, file: f, few: fewStories, silenced: newSilenced(),
+		cat: cat, cfg: cfg, file: f, few: fewStories, state: cat.State, silenced: newSilenced(),
 		stale:   map[uint32]bool{},
 		indexer: indexer{cat, f, cfg.Words},
 	}, nil
@@ -177,7 +159,7 @@ func (b *Model) Lag(ctx context.Context) (lists, search uint64, err error) {
 }
 
 // standing is the cluster that stands for a cluster after merges.
-func standing(cat Catalogue, cluster uint32) uint32 {
+func standing(cat *index.Index, cluster uint32) uint32 {
 	cluster, _ = cat.Lead(cluster)
 	return cluster
 }

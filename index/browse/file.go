@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"jianguo/index"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
@@ -66,7 +67,7 @@ type file struct{ writer, reader *sql.DB } // writer has one connection
 
 // openFile opens the file. It rebuilds one that is damaged, of another format, or
 // ahead of the catalogue (a backup was restored).
-func openFile(ctx context.Context, cat Catalogue, log *slog.Logger) (*file, error) {
+func openFile(ctx context.Context, cat *index.Index, log *slog.Logger) (*file, error) {
 	path := filepath.Join(cat.Dir(), FileName)
 	f, err := tryFile(ctx, cat, path)
 	if errors.Is(err, errOtherFormat) || sqlite.Unusable(err) {
@@ -82,7 +83,7 @@ func openFile(ctx context.Context, cat Catalogue, log *slog.Logger) (*file, erro
 }
 
 // tryFile opens the file as it is, or makes it. What it has opened is to be closed after an error, too.
-func tryFile(ctx context.Context, cat Catalogue, path string) (*file, error) {
+func tryFile(ctx context.Context, cat *index.Index, path string) (*file, error) {
 	f := new(file)
 	err := must.Catch(func() {
 		// No fsync at a commit: what a power failure loses is derived again.

@@ -175,7 +175,7 @@ func (b *Model) family(ctx context.Context, family uint32, order string) []uint3
 
 // waits reports whether a version is a suspect without a decision.
 func (b *Model) waits(ordinal uint32) bool {
-	v, superseded := b.cat.State(ordinal)
+	v, superseded := b.state(ordinal)
 	return v == verdict.Suspect && !superseded
 }
 

@@ -15,19 +15,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// suspectsOf is a catalogue whose suspects a test chooses.
-type suspectsOf struct {
-	*index.Index
-	waiting map[uint32]bool
-}
-
-func (s *suspectsOf) State(ordinal uint32) (v verdict.Verdict, superseded bool) {
-	if s.waiting[ordinal] {
-		return verdict.Suspect, false
-	}
-	return verdict.Unique, false
-}
-
 // TestSuspectPages: whatever the size of the pages, they have every row of the
 // queue once and in order: watched sources first, then by what they add, the least or the most
 // first, a series at the position of its first member.
@@ -35,12 +22,18 @@ func TestSuspectPages(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
-	states := suspectsOf{Index: x}
-	b, err := Open(ctx, &states, Config{})
+	b, err := Open(ctx, x, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
+	var suspects map[uint32]bool // the test chooses them
+	b.state = func(ordinal uint32) (v verdict.Verdict, superseded bool) {
+		if suspects[ordinal] {
+			return verdict.Suspect, false
+		}
+		return verdict.Unique, false
+	}
 	const items = 60
 	for i := 1; i <= items; i++ {
 		a := article(fmt.Sprint("i", i), "", uint64(i)*0x9e3779b97f4a7c15)
@@ -63,14 +56,14 @@ func TestSuspectPages(t *testing.T) {
 		if _, err := b.writer.Exec(`DELETE FROM queue`); err != nil {
 			rt.Fatal(err)
 		}
-		states.waiting = map[uint32]bool{}
+		suspects = map[uint32]bool{}
 		series := map[uint32][]waiting{} // suspects without a series have numbers of their own
 		for o := uint32(1); o <= items; o++ {
 			if !rapid.Bool().Draw(rt, "waits") {
 				continue
 			}
 			w := waiting{o, uint32(rapid.IntRange(0, 6).Draw(rt, "series")), float64(rapid.IntRange(0, 4).Draw(rt, "error")) / 4}
-			states.waiting[o] = true
+			suspects[o] = true
 			number := b.sourceNumber(ctx, fmt.Sprint("source", o%5))
 			if _, err := b.writer.Exec(`INSERT INTO queue VALUES (?,?,?,?)`, o, w.error, w.series, number); err != nil {
 				rt.Fatal(err)
@@ -133,7 +126,7 @@ func TestSuspectPages(t *testing.T) {
 			}
 		}
 	})
-	states.waiting = nil
+	suspects = nil
 	if page, err := b.Suspects(ctx, SuspectQuery{}); err != nil || len(page.Rows) != 0 || page.Next != "" {
 		t.Errorf("all decided: %+v, %v", page, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -35,7 +36,7 @@ const (
 
 // indexer takes events into the search.
 type indexer struct {
-	cat Catalogue
+	cat *index.Index
 	*file
 	words func(title, body string) []string
 }
