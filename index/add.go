@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -75,28 +74,26 @@ func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error)
 }
 
 func (x *catalogue) check(ctx context.Context, q match.Query) (Event, error) {
-	a := q.Article
-	f := x.forms.Load()
-	j, err := x.judge(ctx, &f.readers, q)
-	if err != nil {
-		return Event{}, fmt.Errorf("index: check: %w", err)
-	}
+	e, err := must.Try(func() Event { return x.dry(ctx, q) })
+	return e, wrap.Err(err, "index: check")
+}
+
+// dry is the verdict that an article would get. Package must ends it.
+func (x *catalogue) dry(ctx context.Context, q match.Query) Event {
+	a, f := q.Article, x.forms.Load()
+	j := x.judge(ctx, &f.readers, q)
 	e := Event{
 		ID: a.ID, Revision: a.Revision, Verdict: j.Verdict, Cause: CauseIngest, Rule: j.Rule, Cluster: j.Cluster,
 		Series: j.Series, Facts: j.Facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: f.recipe,
 		Policy: x.stampHash(x.under(a.Source).stamp),
 	}
 	if j.Of != 0 {
-		if e.Of, err = f.id(ctx, j.Of); err != nil {
-			return Event{}, fmt.Errorf("index: check: %w", err)
-		}
+		e.Of = must.Get(f.id(ctx, j.Of))
 		e.Measure(measures(&j))
 	}
 	if len(j.Tied) > 0 {
-		if e.Story, err = stories.Of(ctx, x.reader, j.Tied[0]); err != nil {
-			return Event{}, err
-		}
+		e.Story = must.Get(stories.Of(ctx, x.reader, j.Tied[0]))
 	}
 	e.Why = Why(&e, x.cfg.Language)
-	return e, nil
+	return e
 }

@@ -73,7 +73,7 @@ func (x *Index) open(ctx context.Context) {
 	if x.cfg.Relaxed {
 		synchronous = "NORMAL"
 	}
-	x.writer = must.Get(openWriter(ctx, path, synchronous))
+	x.openWriter(ctx, path, synchronous)
 	for _, pool := range []**sql.DB{&x.reader, &x.judges} {
 		*pool = must.Get(sqlite.Open(path, sqlite.Reads, synchronous))
 		(*pool).SetMaxOpenConns(8)

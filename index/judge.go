@@ -5,6 +5,7 @@ import (
 
 	"jianguo/index/match"
 	"jianguo/index/sources"
+	"jianguo/internal/must"
 )
 
 // under returns the level that articles of a source are judged at.
@@ -13,21 +14,12 @@ func (x *catalogue) under(source string) *level {
 	return x.levels[strictness]
 }
 
-// judge judges an article by its text, then applies the policy of its source.
-func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match.Judgement, error) {
-	j, err := x.under(q.Article.Source).Judge(ctx, &r.Reader, q)
-	if err != nil {
-		return j, err
-	}
-	return x.licensed(ctx, r, q.Article.Source, j)
-}
-
-// licensed applies the policy of its source to the judgement on an article.
-func (x *catalogue) licensed(
-	ctx context.Context, r *readers, source string, j match.Judgement,
-) (match.Judgement, error) {
+// judge judges an article by its text, then applies the policy of its source. Package must ends it.
+func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.Judgement {
+	source := q.Article.Source
+	j := must.Get(x.under(source).Judge(ctx, &r.Reader, q))
 	if j.Of == 0 || source == "" || j.Rule == ByBlocked {
-		return j, nil
+		return j
 	}
 	switch treatment, _ := sources.Parts(x.policies.InForce()[source]); treatment {
 	case SourceLicensed:
@@ -38,14 +30,11 @@ func (x *catalogue) licensed(
 		if j.Verdict != Duplicate || j.Rule == BySuspected {
 			break
 		}
-		source, rule, err := r.standing(ctx, j.Of)
-		if err != nil {
-			return j, err
-		}
-		treatment, _ := sources.Parts(x.policies.InForce()[source])
+		of, rule := must.Get2(r.standing(ctx, j.Of))
+		treatment, _ := sources.Parts(x.policies.InForce()[of])
 		if rule != ByEditor && treatment != SourcePreferred {
 			j.Verdict, j.Rule = Unique, ByPreference
 		}
 	}
-	return j, nil
+	return j
 }

@@ -63,7 +63,7 @@ func (b *batch) judge(m *Mutation, known bool) match.Judgement {
 		}
 	}
 	q.Preview, _ = a.Preview.(*match.Preview)
-	return must.Get(b.x.judge(b.ctx, &b.x.judging, q))
+	return b.x.judge(b.ctx, &b.x.judging, q)
 }
 
 // nothingNew reports whether a publish of a known id changes nothing: it is older

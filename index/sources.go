@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"jianguo/index/sources"
+	"jianguo/internal/must"
 )
 
 // SourcePolicy is what editors decided about a source.
@@ -36,21 +37,18 @@ func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy,
 }
 
 // DecidedPassages returns the last passages that editors put in or took out, the newest first.
-func (x *Index) DecidedPassages(ctx context.Context, limit int) (out []SourcePassage, err error) {
-	names, err := x.boilerplate.Decided(ctx)
-	for _, source := range names {
-		passages, err := x.Boilerplate(ctx, source)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range passages {
-			if p.By != "" {
-				out = append(out, SourcePassage{source, p})
+func (x *Index) DecidedPassages(ctx context.Context, limit int) ([]SourcePassage, error) {
+	return must.Try(func() (out []SourcePassage) {
+		for _, source := range must.Get(x.boilerplate.Decided(ctx)) {
+			for _, p := range must.Get(x.Boilerplate(ctx, source)) {
+				if p.By != "" {
+					out = append(out, SourcePassage{source, p})
+				}
 			}
 		}
-	}
-	slices.SortFunc(out, func(a, b SourcePassage) int { return b.At.Compare(*a.At) })
-	return out[:min(len(out), limit)], err
+		slices.SortFunc(out, func(a, b SourcePassage) int { return b.At.Compare(*a.At) })
+		return out[:min(len(out), limit)]
+	})
 }
 
 // Boilerplate returns what carries no weight in texts of a source, or would without an editor's decision.
