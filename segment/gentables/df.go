@@ -9,6 +9,7 @@ import (
 
 	"jianguo/data"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/must"
 	"jianguo/segment"
 )
 
@@ -23,25 +24,18 @@ const dfHead = `# In how many documents of a corpus each word occurs: word, spac
 const fewest = 8
 
 // df counts document frequencies over files of JSON lines with title and body, plain or gzipped.
-func df(out string, corpora []string) error {
-	s, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		return err
-	}
+func df(out string, corpora []string) {
+	s := must.Get(segment.New(segment.Config{Data: data.FS}))
 	counts, documents := map[string]int{}, 0
 	for _, path := range corpora {
 		err := jsonl.Read(nil, path, func(_ int, line []byte) error {
 			var d struct{ Title, Body string }
 			documents++
-			if err := json.Unmarshal(line, &d); err != nil {
-				return err
-			}
+			err := json.Unmarshal(line, &d)
 			countWords(s, d.Title, d.Body, counts)
-			return nil
+			return err
 		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
+		must.Dof(err, "%s", path)
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, dfHead, fewest)
@@ -51,7 +45,7 @@ func df(out string, corpora []string) error {
 			fmt.Fprintf(&b, "%s %d\n", word, counts[word])
 		}
 	}
-	return os.WriteFile(out, b.Bytes(), 0o644)
+	must.Do(os.WriteFile(out, b.Bytes(), 0o644))
 }
 
 func countWords(s *segment.Segmenter, title, body string, counts map[string]int) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-ego/gse"
 	"github.com/klauspost/compress/zstd"
+
+	"jianguo/internal/must"
 )
 
 // entry is a word of the dictionary as codes, and what gse knows of it.
@@ -22,15 +24,11 @@ type entry struct {
 }
 
 // dict writes gse's simplified dictionary in the format of segment/cut, which describes it.
-func dict(out string) error {
-	var g gse.Segmenter
-	g.SkipLog, g.NotLoadHMM = true, true
-	if err := g.LoadDictEmbed("zh_s"); err != nil {
-		return err
-	}
+func dict(out string) {
+	words := words()
 	runes, atoms, freqs, poses := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
-	for i := range g.Dict.Tokens {
-		t := &g.Dict.Tokens[i]
+	for i := range words.Tokens {
+		t := &words.Tokens[i]
 		for _, a := range gse.SplitWords([]byte(t.Text())) {
 			if utf8.RuneCount(a) == 1 {
 				runes[string(a)]++
@@ -53,9 +51,9 @@ func dict(out string) error {
 		return binary.AppendUvarint(b, n)
 	})
 	b = appendTable(b, poses, posIndex, appendString)
-	entries := make([]entry, len(g.Dict.Tokens))
+	entries := make([]entry, len(words.Tokens))
 	for i := range entries {
-		t := &g.Dict.Tokens[i]
+		t := &words.Tokens[i]
 		entries[i] = entry{freq: uint16(freqIndex[frequency(t)]), pos: uint8(posIndex[t.Pos()] - 1)}
 		for _, a := range gse.SplitWords([]byte(t.Text())) {
 			entries[i].codes = append(entries[i].codes, uint16(code[string(a)]))
@@ -64,11 +62,9 @@ func dict(out string) error {
 	slices.SortFunc(entries, func(a, b entry) int { return slices.Compare(a.codes, b.codes) })
 	l := newLayout()
 	l.place(0, entries, 0)
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(out, z.EncodeAll(l.append(b), nil), 0o644)
+	z := must.Get(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression),
+		zstd.WithEncoderConcurrency(1)))
+	must.Do(os.WriteFile(out, z.EncodeAll(l.append(b), nil), 0o644))
 }
 
 // frequency is that of a word with digits in front, so that equal counts are in the order of numbers.

@@ -6,23 +6,38 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+
+	"github.com/go-ego/gse"
+
+	"jianguo/internal/must"
 )
 
 func main() {
 	args := os.Args[1:]
-	err := fmt.Errorf("usage: gentables dict OUT, variants OPENCC OUT, or df OUT CORPUS")
-	switch {
-	case len(args) == 2 && args[0] == "dict":
-		err = dict(args[1])
-	case len(args) == 3 && args[0] == "variants":
-		err = variants(args[1], args[2])
-	case len(args) > 2 && args[0] == "df":
-		err = df(args[1], args[2:])
-	}
+	err := must.Catch(func() {
+		switch {
+		case len(args) == 2 && args[0] == "dict":
+			dict(args[1])
+		case len(args) == 3 && args[0] == "variants":
+			variants(args[1], args[2])
+		case len(args) > 2 && args[0] == "df":
+			df(args[1], args[2:])
+		default:
+			must.Do(errors.New("usage: gentables dict OUT, variants OPENCC OUT, or df OUT CORPUS"))
+		}
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gentables:", err)
 		os.Exit(1)
 	}
+}
+
+// words are those of gse's simplified dictionary. Package must ends it, as it does the writers of the tables.
+func words() *gse.Dictionary {
+	g := gse.Segmenter{SkipLog: true, NotLoadHMM: true}
+	must.Do(g.LoadDictEmbed("zh_s"))
+	return g.Dict
 }

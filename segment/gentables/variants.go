@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-ego/gse"
+	"jianguo/internal/must"
 )
 
 const variantsHead = `# Traditional characters and what they are in simplified text, one a line: from, tab, to.
@@ -35,15 +35,9 @@ var same = map[string]string{
 }
 
 // variants writes the table of traditional characters and phrases.
-func variants(dir, out string) error {
-	chars, err := readPairs(dir, "TSCharactersExt.txt", "TSCharacters.txt")
-	if err != nil {
-		return err
-	}
-	regional, err := readPairs(dir, "TWVariantsRev.txt", "HKVariantsRev.txt")
-	if err != nil {
-		return err
-	}
+func variants(dir, out string) {
+	chars := readPairs(dir, "TSCharactersExt.txt", "TSCharacters.txt")
+	regional := readPairs(dir, "TWVariantsRev.txt", "HKVariantsRev.txt")
 	for from, to := range same {
 		if utf8.RuneCountInString(from) == 1 {
 			chars[from] = to
@@ -53,10 +47,7 @@ func variants(dir, out string) error {
 	for from, to := range chars {
 		chars[from] = convert(to, chars)
 	}
-	phrases, err := readPairs(dir, "TSPhrases.txt")
-	if err != nil {
-		return err
-	}
+	phrases := readPairs(dir, "TSPhrases.txt")
 	for from, to := range regional {
 		// 么 is an everyday simplified character; 台 and 只 are simplified too.
 		if _, ok := chars[from]; !ok && from != "么" && from != "台" && from != "只" && from != "顎" {
@@ -81,13 +72,11 @@ func variants(dir, out string) error {
 	for _, w := range strings.Fields(zhu) {
 		phrases[w] = w
 	}
-	if err := protect(chars, phrases); err != nil {
-		return err
-	}
-	return write(out, chars, phrases)
+	protect(chars, phrases)
+	write(out, chars, phrases)
 }
 
-func write(out string, chars, phrases map[string]string) error {
+func write(out string, chars, phrases map[string]string) {
 	var b bytes.Buffer
 	b.WriteString(variantsHead)
 	for _, from := range slices.Sorted(maps.Keys(chars)) {
@@ -101,30 +90,25 @@ func write(out string, chars, phrases map[string]string) error {
 			fmt.Fprintf(&b, "%s\t%s\n", from, to)
 		}
 	}
-	return os.WriteFile(out, b.Bytes(), 0o644)
+	must.Do(os.WriteFile(out, b.Bytes(), 0o644))
 }
 
 // protect adds the words of gse's dictionary that conversion would turn into
 // no word.
-func protect(chars, phrases map[string]string) error {
-	var g gse.Segmenter
-	g.SkipLog, g.NotLoadHMM = true, true
-	if err := g.LoadDictEmbed("zh_s"); err != nil {
-		return err
-	}
-	for i := range g.Dict.Tokens {
-		w := g.Dict.Tokens[i].Text()
+func protect(chars, phrases map[string]string) {
+	words := words()
+	for i := range words.Tokens {
+		w := words.Tokens[i].Text()
 		to := convert(w, chars)
 		if to == w || strings.ContainsAny(w, "著钜薰伕揹暱谘") || utf8.RuneCountInString(w) < 2 {
 			continue
 		}
-		if _, _, ok := g.Dict.Find([]byte(to)); !ok {
+		if _, _, ok := words.Find([]byte(to)); !ok {
 			if _, ok := phrases[w]; !ok {
 				phrases[w] = w
 			}
 		}
 	}
-	return nil
 }
 
 // inPlace reports whether an exception changes characters of three bytes into
@@ -158,14 +142,10 @@ func convert(s string, chars map[string]string) string {
 }
 
 // readPairs reads OpenCC dictionaries; of several conversions the first counts.
-func readPairs(dir string, names ...string) (map[string]string, error) {
+func readPairs(dir string, names ...string) map[string]string {
 	m := map[string]string{}
 	for _, name := range names {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		for line := range strings.Lines(string(b)) {
+		for line := range strings.Lines(string(must.Get(os.ReadFile(filepath.Join(dir, name))))) {
 			line = strings.TrimRight(line, "\r\n")
 			from, to, ok := strings.Cut(line, "\t")
 			if !ok || strings.HasPrefix(line, "#") {
@@ -175,5 +155,5 @@ func readPairs(dir string, names ...string) (map[string]string, error) {
 			m[from] = to
 		}
 	}
-	return m, nil
+	return m
 }
