@@ -91,5 +91,13 @@ func bodyTooLarge(limit int64) error {
 		fmt.Sprintf("payload has more than %d bytes, which is the most that is taken", limit))
 }
 
-// readBody is a request's body, which has been read before.
-func readBody(c echo.Context) ([]byte, error) { return io.ReadAll(c.Request().Body) }
+// received is a body that has been read, in place of that of its request.
+type received struct {
+	*bytes.Reader
+	all []byte
+}
+
+func (received) Close() error { return nil }
+
+// readBody is the body of a request that bound has read.
+func readBody(c echo.Context) []byte { return c.Request().Body.(received).all }

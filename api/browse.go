@@ -233,7 +233,7 @@ func (s *Server) getBoilerplate(c echo.Context) any {
 func (s *Server) postBoilerplate(c echo.Context) any {
 	source, ctx := sourceName(c), c.Request().Context()
 	var passage index.Passage
-	readJSON(must.Get(readBody(c)), &passage)
+	readJSON(readBody(c), &passage)
 	for field, value := range map[string]string{"text": passage.Text, "state": passage.State} {
 		if value == "" {
 			refuse(field, "is missing")

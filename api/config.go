@@ -65,7 +65,6 @@ type Config struct {
 	Wait        time.Duration // for a verdict, at most MaxWait; 0: 10 s
 	Concurrency int           // requests of a kind at once, at most; 0: 256
 	Connections int           // at once, half of them from one address at most; 0: 4096
-	Drain       time.Duration // for running requests at the end; 0: 15 s
 }
 
 // Server answers HTTP requests and those on the bus.

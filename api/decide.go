@@ -42,7 +42,7 @@ type decisionBody struct {
 // postDecision applies an editor's decision about a cluster.
 func (s *Server) postDecision(c echo.Context) any {
 	cluster, ctx := clusterID(c), c.Request().Context()
-	req := decodeDecision(must.Get(readBody(c)))
+	req := decodeDecision(readBody(c))
 	req.By = decider(ctx, req.By)
 	switch {
 	case req.Kind == index.Merge, req.Kind == index.Join, req.Kind == index.Split,

@@ -44,11 +44,8 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	s.hotList.exposure = store
 	r := &exposureRoutes{server: s, store: store, wait: make(gate, 8*s.cfg.Concurrency)}
 	s.filters = make(gate, s.cfg.Concurrency)
-	add := func(path string, roles bus.Role, g gate, h func(echo.Context, []byte) any) {
-		s.echo.POST(path, s.guard(roles|operator,
-			s.withBody(wire.MaxBody, g, func(c echo.Context, body []byte) error {
-				return handler(func(c echo.Context) any { return h(c, body) }).serve(c)
-			})))
+	add := func(path string, roles bus.Role, g gate, h handler) {
+		s.register(http.MethodPost, path, roles, s.bound(wire.MaxBody, g, h.serve))
 	}
 	add("/filter", recall, s.filters, r.filter)
 	add("/exposures", recall, r.wait, r.take(""))
@@ -69,7 +66,7 @@ func (s *Server) AddExposure(store *exposure.Store) {
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
 // filter answers POST /filter.
-func (r *exposureRoutes) filter(c echo.Context, body []byte) any {
+func (r *exposureRoutes) filter(c echo.Context) any {
 	format := exposure.JSON
 	if accepts(c, BitmapType) {
 		format = exposure.Bitmap
@@ -80,7 +77,7 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) any {
 			answers.Put(out)
 		}
 	}()
-	b, o, err := r.store.FilterBytes(c.Request().Context(), (*out)[:0], body, format)
+	b, o, err := r.store.FilterBytes(c.Request().Context(), (*out)[:0], readBody(c), format)
 	*out = b
 	must.Do(r.reason(err))
 	h := c.Response().Header()
@@ -111,9 +108,9 @@ func tellOutcome(h http.Header, o wire.Outcome) {
 }
 
 // take answers the routes that store events of a kind.
-func (r *exposureRoutes) take(kind exposure.EventKind) func(echo.Context, []byte) any {
-	return func(c echo.Context, body []byte) any {
-		must.Do(r.apply(c.Request().Context(), body, kind))
+func (r *exposureRoutes) take(kind exposure.EventKind) handler {
+	return func(c echo.Context) any {
+		must.Do(r.apply(c.Request().Context(), readBody(c), kind))
 		must.Do(c.NoContent(http.StatusNoContent))
 		return nil
 	}
@@ -140,26 +137,26 @@ func (r *exposureRoutes) reason(err error) error {
 }
 
 // question reads a question about a user.
-func question(body []byte) (q wire.Query) {
-	must.Do(q.Decode(body))
+func question(c echo.Context) (q wire.Query) {
+	must.Do(q.Decode(readBody(c)))
 	return q
 }
 
 // query answers POST /exposures/query.
-func (r *exposureRoutes) query(c echo.Context, body []byte) any {
-	q := question(body)
+func (r *exposureRoutes) query(c echo.Context) any {
+	q := question(c)
 	return must.Get(r.store.Query(c.Request().Context(), q.User, q.Scene, q.IDs()))
 }
 
 // explain answers POST /exposures/explain.
-func (r *exposureRoutes) explain(c echo.Context, body []byte) any {
-	q := question(body)
+func (r *exposureRoutes) explain(c echo.Context) any {
+	q := question(c)
 	return readable(c, must.Get(r.store.Explain(c.Request().Context(), q.User, q.Item, q.Scene)))
 }
 
 // startTrace answers POST /exposures/trace.
-func (r *exposureRoutes) startTrace(c echo.Context, body []byte) any {
-	q, ctx := question(body), c.Request().Context()
+func (r *exposureRoutes) startTrace(c echo.Context) any {
+	q, ctx := question(c), c.Request().Context()
 	must.Do(r.store.Traces.Start(ctx, q.User, q.For, q.Reason))
 	// Warnings are in the log by default.
 	r.server.log.WarnContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason,

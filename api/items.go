@@ -20,7 +20,7 @@ import (
 
 // postItem publishes an item and waits for its verdict.
 func (s *Server) postItem(c echo.Context) any {
-	body := must.Get(readBody(c))
+	body := readBody(c)
 	it := must.Get(ingest.DecodeItem(body))
 	must.Do(s.mayPublish(c.Request().Context(), it.ID, it.Source))
 	defer must.Get(s.shares.enter(c, len(body)))()

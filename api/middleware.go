@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,14 +16,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 )
-
-// bound reads a request's body, and takes a place of a gate for the time of its work.
-func (s *Server) bound(limit int64, g gate, next echo.HandlerFunc) echo.HandlerFunc {
-	return s.withBody(limit, g, func(c echo.Context, body []byte) error {
-		c.Request().Body = io.NopCloser(bytes.NewReader(body))
-		return next(c)
-	})
-}
 
 // boundPages is bound for pages, whose callers may not be known.
 func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
@@ -39,9 +30,9 @@ func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 	}
 }
 
-// withBody reads the body of a request, and lets it work on it once it has a place of a gate. While a gate is full,
+// bound reads the body of a request, and lets it work on it once it has a place of a gate. While a gate is full,
 // bodies are not read.
-func (s *Server) withBody(limit int64, g gate, work func(echo.Context, []byte) error) echo.HandlerFunc {
+func (s *Server) bound(limit int64, g gate, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if g.full() {
 			discard(c, limit)
@@ -61,7 +52,8 @@ func (s *Server) withBody(limit int64, g gate, work func(echo.Context, []byte) e
 		if limit > publicBody {
 			s.conns.prove(r.Context())
 		}
-		return work(c, b.Bytes())
+		r.Body = received{bytes.NewReader(b.Bytes()), b.Bytes()}
+		return next(c)
 	}
 }
 

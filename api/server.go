@@ -32,11 +32,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("api: Index, Ingest, Conn, Browse, Find, Room and Gatherer are required")
 	}
 	cfg.Logger, cfg.Wait = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Wait, 10*time.Second)
-	cfg.Concurrency, cfg.Connections, cfg.Drain = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096),
-		cmp.Or(cfg.Drain, 15*time.Second)
-	if cfg.Wait < 0 || cfg.Wait > MaxWait {
-		return nil, fmt.Errorf("api: wait %v: want more than 0 and at most %v", cfg.Wait, MaxWait)
-	}
+	cfg.Concurrency, cfg.Connections = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096)
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(), echo: echo.New(),
 		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency),
 		polling: make(gate, cfg.Concurrency), draining: make(chan struct{})}
@@ -69,7 +65,7 @@ func (s *Server) routes() {
 	s.hotList = &hotList{index: s.cfg.Index, browse: s.cfg.Browse}
 	s.handle(s.waiting, http.MethodPost, "/items", platform, s.postItem)
 	s.handle(s.work, http.MethodPost, "/items/check", platform|editor, func(c echo.Context) any {
-		body := must.Get(readBody(c))
+		body := readBody(c)
 		defer must.Get(s.shares.enter(c, len(body)))()
 		return s.check(c.Request().Context(), body)
 	})
@@ -141,7 +137,7 @@ func (s *Server) Collectors() []prometheus.Collector {
 }
 
 // Serve answers on l and on the bus until ctx is done, lets running requests
-// finish for Config.Drain, and returns nil after an orderly end. It is called
+// finish for a while, and returns nil after an orderly end. It is called
 // once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop, err := s.serveBus(ctx)
@@ -172,11 +168,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	close(s.draining)
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Drain)
+	const drain = 15 * time.Second
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	err = stop()
 	if shutdown := server.Shutdown(limit); shutdown != nil {
-		err = errors.Join(err, fmt.Errorf("api: requests were still running after %v: %w", s.cfg.Drain, shutdown),
+		err = errors.Join(err, fmt.Errorf("api: requests were still running after %v: %w", drain, shutdown),
 			server.Close())
 	}
 	return err

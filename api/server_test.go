@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go/micro"
@@ -410,12 +409,8 @@ func TestSemanticVersion(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	r := newService(t, testConfig{})
 	if _, err := New(Config{}); err == nil {
 		t.Error("a Server without an index")
-	}
-	if _, err := New(r.config(func(c *Config) { c.Wait = time.Hour })); err == nil {
-		t.Error("an hour's wait")
 	}
 }
 
