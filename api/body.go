@@ -34,10 +34,6 @@ type body struct {
 	reserved int64         // of these; a buffer that grows may take twice that
 }
 
-func newBody(held *atomic.Int64) *body {
-	return &body{Buffer: buffers.Get().(*bytes.Buffer), held: held}
-}
-
 func (b *body) release() {
 	b.held.Add(-b.reserved)
 	if b.Cap() <= keptBuffer {

@@ -64,8 +64,10 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 		if err == nil {
 			err = tok.Spend()
 		}
-		if limited, ok := errors.AsType[*tokens.LimitError](err); ok {
-			return tooMany(limited)
+		if limit, ok := errors.AsType[*tokens.LimitError](err); ok {
+			p := caused(http.StatusTooManyRequests, limit.Why, limit)
+			p.Field, p.retryAfter = "Authorization", limit.Seconds()
+			return p
 		}
 		if err != nil {
 			p := NewProblem(http.StatusUnauthorized, "Authorization",
@@ -87,13 +89,6 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, tok)))
 		return next(c)
 	}
-}
-
-// tooMany answers a caller that has guessed tokens or sent requests too often.
-func tooMany(limit *tokens.LimitError) error {
-	p := caused(http.StatusTooManyRequests, limit.Why, limit)
-	p.Field, p.retryAfter = "Authorization", limit.Seconds()
-	return p
 }
 
 // secretOf returns the token of a request. Browsers add a Basic password by themselves,

@@ -38,7 +38,7 @@ func (s *Server) bound(limit int64, g gate, next echo.HandlerFunc) echo.HandlerF
 			discard(c, limit)
 			return errTooMany
 		}
-		r, b := c.Request(), newBody(&s.held)
+		r, b := c.Request(), &body{Buffer: buffers.Get().(*bytes.Buffer), held: &s.held}
 		defer b.release()
 		if r.Body != nil && r.Body != http.NoBody {
 			if err := b.read(c, limit); err != nil {

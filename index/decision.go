@@ -230,20 +230,13 @@ func (d *decision) change(v *version, after cell) {
 	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
 		return
 	}
-	d.effects[len(d.effects)-1].Event = d.inForce(v).number
+	stands := d.lastEvent(v.ordinal)
+	// What an undo brought back, or the last event.
+	d.effects[len(d.effects)-1].Event = cmp.Or(uint64(stands.restores.Int64), stands.number)
 	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor,
 		rule: after.Rule, of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision,
 		note: textOrNull(d.note)}
 	d.changes = append(d.changes, changeOf{e, &v.itemRow})
-}
-
-// inForce is the event that states how an item is: its last one, or the one which that brought back.
-func (d *decision) inForce(v *version) eventRow {
-	e := d.lastEvent(v.ordinal)
-	if e.restores.Valid {
-		e.number = uint64(e.restores.Int64)
-	}
-	return e
 }
 
 // tell emits an event for each change, once all are made: only then is it known

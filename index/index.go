@@ -118,9 +118,9 @@ func (x *Index) Close() error {
 	x.write.Unlock()
 	x.end()
 	x.background.Wait()
-	saves := snapshots{x.catalogue}
-	if _, last := x.Applied(); opened && saves.snapshotWorth(int64(last)) {
-		errs = append(errs, saves.Snapshot(context.Background()))
+	// A snapshot at an orderly end has to save the next start more time than writing it takes.
+	if _, n := x.Applied(); opened && int64(n)-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery/10, int64(n)/500) {
+		errs = append(errs, x.Snapshot(context.Background()))
 	}
 	x.write.Lock()
 	defer x.write.Unlock()

@@ -20,7 +20,8 @@ type loader struct{ *catalogue }
 
 // load fills the resident data from the snapshot and the catalogue. Package must ends it.
 func (x loader) load(ctx context.Context) {
-	must.Do(x.verifySmall(ctx))
+	// The rows that every start reads; Verify reads the others.
+	must.Do(sqlite.VerifySums(ctx, x.reader, must.Do, "meta", "stamps", "sources", "source_policies", "boilerplate"))
 	x.loadMeta(ctx)
 	for number, hash := range sqlite.Pairs[int64, string](ctx, x.reader, `SELECT number, hash FROM stamps`) {
 		x.stampHashes.Store(number, hash)
@@ -31,14 +32,6 @@ func (x loader) load(ctx context.Context) {
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
 	x.loadItems(ctx)
-}
-
-// verifySmall verifies the rows that every start reads. Verify reads the others.
-func (x loader) verifySmall(ctx context.Context) error {
-	var wrong error
-	err := sqlite.VerifySums(ctx, x.reader, func(err error) { wrong = errors.Join(wrong, err) },
-		"meta", "stamps", "sources", "source_policies", "boilerplate")
-	return errors.Join(err, wrong)
 }
 
 func (x loader) loadMeta(ctx context.Context) {

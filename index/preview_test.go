@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jianguo/compare"
-	"jianguo/index/bands"
 	"jianguo/index/indextest"
 	"jianguo/internal/must"
 	"jianguo/internal/testbed"
@@ -27,9 +26,7 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 		c.Relaxed, c.Fail = true, fail
 		c.Normal = func(title, body string) compare.Text { return compare.Text{Title: title, Body: body} }
 	})
-	tables := x.tables
-	tables.Bands = bands.New(bands.Config{Full: full})
-	x.setTables(tables)
+	x.tables.Bands.Full = full
 	t.Cleanup(func() { _ = x.Close() })
 	return x
 }

@@ -59,7 +59,9 @@ func (d *decision) vacant(v *version) uint32 {
 			return id
 		}
 	}
-	if d.unused(v.ordinal) {
+	var taken bool
+	must.Do(d.query(`SELECT EXISTS (SELECT 1 FROM clusters WHERE id = ?)`, v.ordinal).Scan(&taken))
+	if !taken && d.x.tables.Rows.Cluster(v.ordinal) != v.ordinal {
 		return v.ordinal
 	}
 	for _, cluster := range behind {
@@ -74,11 +76,4 @@ func (d *decision) vacant(v *version) uint32 {
 	d.conflict("item %q founded cluster %d, which another item leads, and no copy's number is free: "+
 		"make it the lead again, then release the other", v.id, v.ordinal)
 	return 0
-}
-
-// unused reports whether an ordinal is the id of no cluster.
-func (d *decision) unused(id uint32) bool {
-	var taken bool
-	must.Do(d.query(`SELECT EXISTS (SELECT 1 FROM clusters WHERE id = ?)`, id).Scan(&taken))
-	return !taken && d.x.tables.Rows.Cluster(id) != id
 }

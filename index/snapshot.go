@@ -40,12 +40,6 @@ func (x snapshots) Snapshot(ctx context.Context) error {
 // snapshots writes the resident data to its own file.
 type snapshots struct{ *catalogue }
 
-// snapshotWorth reports whether a snapshot at an orderly end saves the next start more
-// time than writing it takes.
-func (x snapshots) snapshotWorth(event int64) bool {
-	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery/10, event/500)
-}
-
 // snapshotWhenDue starts a snapshot in the background after a batch, if enough has changed.
 // Guarded by Index.write.
 func (x snapshots) snapshotWhenDue(ctx context.Context) {

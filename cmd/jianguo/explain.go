@@ -66,7 +66,7 @@ func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *i
 // file. Package must ends it.
 func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item) {
 	stored, err := x.Item(co.ctx, name)
-	if name == "-" || errors.Is(err, index.ErrNotFound) && isFile(name) {
+	if _, missing := os.Stat(name); name == "-" || errors.Is(err, index.ErrNotFound) && missing == nil {
 		return readItem(co, name), nil
 	}
 	must.Do(err)
@@ -74,11 +74,6 @@ func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item
 		must.Do(fmt.Errorf("the text of %q was not kept: there is nothing to compare", name))
 	}
 	return ingest.Stored(stored), stored
-}
-
-func isFile(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }
 
 // readItem reads an article, named as its file where it has no id. Package must ends it.

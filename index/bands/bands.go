@@ -54,7 +54,6 @@
 package bands
 
 import (
-	"cmp"
 	"math/bits"
 	"sync"
 
@@ -77,25 +76,20 @@ type Hit struct {
 	Ordinal     uint32
 }
 
-// Config configures Bands. The zero value is ready to use.
-type Config struct {
-	// Full is the number of fingerprints up to which margin look-ups have their
-	// most probes. 0: 5 million.
-	Full int
-}
-
 // Bands are postings in memory.
 type Bands struct {
 	// mu serialises the writers, and nothing else.
 	mu    sync.Mutex
 	bands [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
 	keys  *buckets.Table
-	full  int // Config.Full
+	// Full is the number of fingerprints up to which margin look-ups have their most
+	// probes: 5 million, except in tests.
+	Full int
 }
 
 // New returns empty postings.
-func New(c Config) *Bands {
-	b := &Bands{keys: buckets.New(true), full: cmp.Or(c.Full, defaultFull)}
+func New() *Bands {
+	b := &Bands{keys: buckets.New(true), Full: defaultFull}
 	for i := range b.bands {
 		b.bands[i] = buckets.New(false)
 	}
@@ -140,7 +134,7 @@ func (b *Bands) Len() int { return b.bands[0].Len() }
 
 const (
 	defaultProbes = 320
-	leastProbes   = 160       // up to vast times Config.Full
+	leastProbes   = 160       // up to vast times Full
 	defaultFull   = 5_000_000 // fingerprints
 	vast          = 20
 )
@@ -149,18 +143,18 @@ const (
 // present size. A probe reads every posting of a bucket, so its cost is proportional to the
 // size of the index, while later probes find less and less: of edited copies at S < 5 the 80
 // cheapest find 96 %, 160 find 98.5, 320 find 99.5. So there are 320 up to 5 million
-// fingerprints (Config.Full), then fewer in proportion down to 160 at 10 million; and past
-// 100 million (20 times Config.Full) fewer again, so that a look-up visits no more postings
+// fingerprints (Full), then fewer in proportion down to 160 at 10 million; and past
+// 100 million (20 times Full) fewer again, so that a look-up visits no more postings
 // than it does there. The number falls in eight steps while the index doubles, so that
 // look-ups made shortly after each other mostly have the same reach.
 func (b *Bands) probes() int {
 	n := b.Len()
-	if n <= b.full {
+	if n <= b.Full {
 		return defaultProbes
 	}
 	step := max(1<<(bits.Len(uint(n))-1)/8, 1)
 	n = (n + step - 1) / step * step
-	return max(defaultProbes*b.full/n, min(leastProbes, leastProbes*vast*b.full/n), bandCount)
+	return max(defaultProbes*b.Full/n, min(leastProbes, leastProbes*vast*b.Full/n), bandCount)
 }
 
 // Stats describes the postings.

@@ -77,7 +77,7 @@ func TestHammingIsLossless(t *testing.T) {
 	for name, draw := range sets {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))
-			b := New(Config{})
+			b := New()
 			var ref reference
 			for i := range uint32(2000) {
 				fp := draw(rng)
@@ -112,7 +112,7 @@ func TestHomeExistsAndIsUnique(t *testing.T) {
 // snapshots and reloads between them, and compares each answer.
 func TestOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := New(Config{})
+		b := New()
 		ref := reference{keys: map[uint64][]uint32{}}
 		pages := stored{}
 		var next uint32
@@ -209,7 +209,7 @@ func (s stored) save(b *Bands) {
 }
 
 func (s stored) load(t interface{ Fatal(...any) }) *Bands {
-	b := New(Config{})
+	b := New()
 	for id, page := range s {
 		if err := b.Stored()[id[0]].LoadPage(id[1], page); err != nil {
 			t.Fatal(err)
@@ -277,7 +277,7 @@ func disturb(rng *rand.Rand, p *simhash.Print, force float64) simhash.Fingerprin
 // With enough probes, no posting is missed.
 func TestMarginReportsWhatItVisits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
-	b := New(Config{})
+	b := New()
 	var all []Hit
 	var prints []simhash.Print
 	for i := range uint32(20000) {
@@ -389,7 +389,7 @@ func TestPass(t *testing.T) {
 }
 
 func TestEmptyPrintHasNoRelatives(t *testing.T) {
-	b := New(Config{})
+	b := New()
 	b.Add(0, 1)
 	if got := b.reached(nil, &simhash.Print{}, 64, b.probes()); len(got) > 0 {
 		t.Errorf("found %v", got)

@@ -35,7 +35,7 @@ func printOf(ordinal uint32) simhash.Print {
 // accesses.
 func TestReadersBesideTheWriter(t *testing.T) {
 	const standing, rounds, churn = 3000, 8, 1500
-	b := New(Config{})
+	b := New()
 	keysOf := func(o uint32) []uint64 { return []uint64{uint64(o) % 50 << 40, uint64(o+1) * 0x9e3779b97f4a7c15} }
 	for o := range uint32(standing) {
 		b.Add(fingerprintOf(o), o)
@@ -124,7 +124,7 @@ func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
 }
 
 func TestStats(t *testing.T) {
-	b := New(Config{})
+	b := New()
 	rng := rand.New(rand.NewPCG(9, 9))
 	for i := range uint32(100000) {
 		b.Add(simhash.Fingerprint(rng.Uint64()), i)

@@ -8,7 +8,7 @@ import (
 // A case that TestOperations found once: a posting is found by every query within distance 1,
 // whichever bit it differs in.
 func TestBucketIsFoundAtEveryBit(t *testing.T) {
-	b := New(Config{})
+	b := New()
 	var want []Hit
 	for ordinal := range uint32(40) {
 		b.Add(0, ordinal)

@@ -13,7 +13,7 @@ import (
 // in a family much larger than the bound.
 func TestMarginLimit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	b := New(Config{})
+	b := New()
 	family := r.Uint64()
 	for i := range uint32(3000) {
 		f := family

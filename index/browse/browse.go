@@ -79,7 +79,9 @@ func Open(ctx context.Context, cat *index.Index, cfg Config) (*Model, error) {
 		return nil, err
 	}
 	return &Model{
-		cat: cat, cfg: cfg, file: f, few: fewStories, state: cat.State, silenced: newSilenced(),
+		cat: cat, cfg: cfg, file: f, few: fewStories, state: cat.State,
+		silenced: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_sources_silenced",
+			Help: "Sources of which nearly all articles of today were rejected."}),
 		stale:   map[uint32]bool{},
 		indexer: indexer{cat, f, cfg.Words},
 	}, nil

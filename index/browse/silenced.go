@@ -94,8 +94,3 @@ func (b *Model) tellSilenced(ctx context.Context) error {
 
 // Collectors are the metrics of the model.
 func (b *Model) Collectors() []prometheus.Collector { return []prometheus.Collector{b.silenced} }
-
-func newSilenced() prometheus.Gauge {
-	return prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_sources_silenced",
-		Help: "Sources of which nearly all articles of today were rejected."})
-}

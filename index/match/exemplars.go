@@ -61,13 +61,6 @@ func (e *exemplar) size() int64 {
 	return n
 }
 
-func (r *exemplars) compareBy(compared string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.compared = compared
-	r.cache.Purge()
-}
-
 // keep caches what a reader has read, unless versions are compared by another table now.
 func (r *exemplars) keep(rows *Reader, ordinal uint32, e *exemplar) {
 	r.mu.Lock()

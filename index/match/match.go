@@ -302,7 +302,10 @@ func (m *Matcher) Unpost(ordinal uint32, p resident.Posting) {
 // CompareBy makes all that is cached be read again: versions are compared by another table
 // from now on, which readers name. Writer only.
 func (m *Matcher) CompareBy(compared string) {
-	m.exemplars.compareBy(compared)
+	m.mu.Lock()
+	m.compared = compared
+	m.cache.Purge()
+	m.mu.Unlock()
 	m.Reset()
 }
 

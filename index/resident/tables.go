@@ -17,7 +17,7 @@ type Tables struct {
 
 // NewTables returns empty tables.
 func NewTables() Tables {
-	return Tables{Bands: bands.New(bands.Config{}), IDs: buckets.NewMap(), Exacts: buckets.NewMap(), Rows: new(Rows)}
+	return Tables{Bands: bands.New(), IDs: buckets.NewMap(), Exacts: buckets.NewMap(), Rows: new(Rows)}
 }
 
 // part is a part of the tables that a snapshot writes page by page, as buckets.Table does.
