@@ -115,10 +115,7 @@ func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) {
 // readLabels reads all files of labels, or the wanted half of them. Package must ends it.
 func (c *evalCmd) readLabels(co *streams) (labels []eval.Label) {
 	for _, name := range c.Labels {
-		r := must.Get(jsonl.Open(co.in, name))
-		l, err := eval.ReadLabels(r)
-		must.Dof(errors.Join(err, r.Close()), "%s", name)
-		labels = append(labels, l...)
+		labels = append(labels, must.Get(eval.ReadLabels(co.in, name))...)
 	}
 	return slices.DeleteFunc(labels, func(l eval.Label) bool { return !c.inHalf(l.A, l.B) })
 }

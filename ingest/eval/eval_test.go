@@ -248,7 +248,7 @@ func TestCorpus(t *testing.T) {
 }
 
 func TestReadLabels(t *testing.T) {
-	got, err := ReadLabels(strings.NewReader(labelHeader + "\na\tb\tsame\t0\thigh\twhy\r\n\nc\td\tupdate\t2\n"))
+	got, err := ReadLabels(strings.NewReader(labelHeader+"\na\tb\tsame\t0\thigh\twhy\r\n\nc\td\tupdate\t2\n"), "-")
 	want := []Label{{"a", "b", "same", 0, "high", "why"}, {"c", "d", "update", 2, "", ""}}
 	if err != nil || len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("got %v, %v", got, err)
@@ -259,7 +259,7 @@ func TestReadLabels(t *testing.T) {
 		labelHeader + "\na\tb\tsame\t3\t\t\n":  "line 2",
 		labelHeader + "\n\na\t\tsame\t0\t\t\n": "line 3",
 	} {
-		if _, err := ReadLabels(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), line) {
+		if _, err := ReadLabels(strings.NewReader(in), "-"); err == nil || !strings.Contains(err.Error(), line) {
 			t.Errorf("%q: got %v, want an error that names %s", in, err, line)
 		}
 	}

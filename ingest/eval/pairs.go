@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -16,6 +15,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/jsonl"
 	"jianguo/internal/must"
 )
 
@@ -50,34 +50,28 @@ func (l *Label) wrong(v index.Verdict) bool {
 // labelHeader is the first line of a file of labels.
 const labelHeader = "id_a\tid_b\tkind\tadds\tconf\tnote"
 
-// ReadLabels reads tab-separated lines under the header `id_a id_b kind adds conf note`.
-func ReadLabels(r io.Reader) ([]Label, error) {
-	var labels []Label
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimRight(lines.Text(), "\r")
+// ReadLabels reads a file of tab-separated lines under the header `id_a id_b kind adds conf note`.
+func ReadLabels(stdin io.Reader, name string) (labels []Label, err error) {
+	err = jsonl.Read(stdin, name, func(n int, line []byte) error {
 		if n == 1 {
-			if line != labelHeader {
-				return nil, fmt.Errorf("line 1: want the header %q", labelHeader)
+			if string(line) != labelHeader {
+				return fmt.Errorf("%s: line 1: want the header %q", name, labelHeader)
 			}
-			continue
+			return nil
 		}
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		f := append(strings.Split(line, "\t"), "", "")
+		f := append(strings.Split(string(line), "\t"), "", "")
 		adds := -1
 		if len(f) >= 6 {
 			adds = slices.Index([]string{"0", "1", "2"}, f[3])
 		}
 		if adds < 0 || f[0] == "" || f[1] == "" || f[2] == "" {
 			const want = "want id_a, id_b, kind, adds (0, 1 or 2), conf and note, separated by tabs"
-			return nil, fmt.Errorf("line %d: %s", n, want)
+			return fmt.Errorf("%s: line %d: %s", name, n, want)
 		}
 		labels = append(labels, Label{A: f[0], B: f[1], Kind: f[2], Adds: adds, Conf: f[4], Note: f[5]})
-	}
-	return labels, lines.Err()
+		return nil
+	})
+	return labels, err
 }
 
 // Half is "a" or "b", by a hash of two ids: rules are written on one half of the labels and

@@ -52,12 +52,7 @@ func documents(t *testing.T, name string) []*ingest.Item {
 
 func labelsOf(t *testing.T, file string) []Label {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	labels, err := ReadLabels(f)
+	labels, err := ReadLabels(nil, file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 // MaxLine bounds a line, in bytes: a text of the largest size, escaped.
 const MaxLine = 8 << 20
 
-// Open opens a file; "-" is standard input, and a .gz file is unpacked.
-func Open(stdin io.Reader, name string) (io.ReadCloser, error) {
+// open opens a file; "-" is standard input, and a .gz file is unpacked.
+func open(stdin io.Reader, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(stdin), nil
 	}
@@ -39,7 +39,7 @@ func Open(stdin io.Reader, name string) (io.ReadCloser, error) {
 
 // Read calls f with every line of a file that is not blank. Line numbers count from 1.
 func Read(stdin io.Reader, name string, f func(number int, line []byte) error) error {
-	r, err := Open(stdin, name)
+	r, err := open(stdin, name)
 	if err != nil {
 		return err
 	}
