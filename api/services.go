@@ -62,7 +62,7 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 		places := make(chan struct{}, busConcurrency)
 		handler := micro.HandlerFunc(func(r micro.Request) {
 			if err := g.enter(); err != nil {
-				s.reply(ctx, e, r.Reply(), nats.NewMsg(r.Reply()), err)
+				s.answer(ctx, e, r, err)
 				return
 			}
 			running.Go(func() {
@@ -70,9 +70,9 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 				select {
 				case places <- struct{}{}:
 					defer func() { <-places }()
-					s.answer(ctx, e, r.Data(), r.Reply())
+					s.answer(ctx, e, r, nil)
 				case <-ending:
-					s.reply(ctx, e, r.Reply(), nats.NewMsg(r.Reply()), errEnding)
+					s.answer(ctx, e, r, errEnding)
 				}
 			})
 		})
@@ -89,19 +89,15 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 // errEnding refuses requests that still wait for a place when the service ends.
 var errEnding = NewProblem(http.StatusServiceUnavailable, "", "the service is shutting down: ask again")
 
-// answer replies to one request. An error reply is as micro's Request.Error
-// makes it, with the HTTP status as its code, the sentence as its description
-// and the Problem as its body. It does not go through the Request, which is
-// not to be used any more once its handler has returned.
-func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string) {
-	reply := nats.NewMsg(to)
-	var err error
-	reply.Data, err = handleMessage(ctx, e, data, reply.Header)
-	s.reply(ctx, e, to, reply, err)
-}
-
-// reply sends a reply, or the error instead.
-func (s *Server) reply(ctx context.Context, e endpoint, to string, reply *nats.Msg, err error) {
+// answer replies to one request, or refuses it with an error. An error reply is as
+// micro's Request.Error makes it, with the HTTP status as its code, the sentence as
+// its description and the Problem as its body. It does not go through the Request, by
+// which nothing is to be sent any more once its handler has returned.
+func (s *Server) answer(ctx context.Context, e endpoint, r micro.Request, err error) {
+	reply := nats.NewMsg(r.Reply())
+	if err == nil {
+		reply.Data, err = handleMessage(ctx, e, r.Data(), reply.Header)
+	}
 	code := http.StatusOK
 	if err != nil {
 		p := problemOf(err)
@@ -117,7 +113,7 @@ func (s *Server) reply(ctx context.Context, e endpoint, to string, reply *nats.M
 		}
 	}
 	s.metrics.services.WithLabelValues(e.subject, strconv.Itoa(code)).Inc()
-	if !bus.MayAnswer(to) {
+	if !bus.MayAnswer(reply.Subject) {
 		return // no reply subject, or one that clients must not choose
 	}
 	if err := s.cfg.Conn.PublishMsg(reply); err != nil {

@@ -120,19 +120,16 @@ func (r *Run) Clean(ctx context.Context) error {
 	in := func(recipe int64) (from, to int64) { return recipe << 32, recipe<<32 | 0xffffffff }
 	f1, t1 := in(r.force.Recipe)
 	f2, t2 := in(r.made.Recipe)
-	for {
-		done, err := r.db.ExecContext(ctx, `DELETE FROM overlay WHERE place IN (SELECT place FROM overlay
-			WHERE place NOT BETWEEN ? AND ? AND place NOT BETWEEN ? AND ? LIMIT ?)`, f1, t1, f2, t2, cleanStep)
-		if err != nil {
-			return err
+	return must.Catch(func() {
+		for {
+			done := must.Get(r.db.ExecContext(ctx, `DELETE FROM overlay WHERE place IN (SELECT place FROM overlay
+				WHERE place NOT BETWEEN ? AND ? AND place NOT BETWEEN ? AND ? LIMIT ?)`, f1, t1, f2, t2, cleanStep))
+			if must.Get(done.RowsAffected()) == 0 {
+				return
+			}
+			must.Do(r.cfg.Fail("clean"))
 		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return err
-		}
-		if err := r.cfg.Fail("clean"); err != nil {
-			return err
-		}
-	}
+	})
 }
 
 // kept is a version as a reindex reads it.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"jianguo/internal/must"
 )
 
 // Programs builds the programs of cmd, which start each other, and returns the folder that
@@ -23,29 +25,23 @@ func Programs(t testing.TB) string {
 	return dir
 }
 
-var build = sync.OnceValues(func() (dir string, err error) {
+var build = sync.OnceValues(func() (string, error) { return must.Try(buildPrograms) })
+
+// Package must ends buildPrograms.
+func buildPrograms() (dir string) {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
-	if err != nil {
-		return "", fmt.Errorf("go env GOMOD: %w", err)
-	}
+	must.Dof(err, "go env GOMOD")
 	root := filepath.Dir(strings.TrimSpace(string(mod)))
 	dir = filepath.Join(root, "bin", "test")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	lock, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return "", err
-	}
+	must.Do(os.MkdirAll(dir, 0o755))
+	lock := must.Get(os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644))
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", err
-	}
+	must.Do(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
 	args := []string{"build", "-ldflags=-s -w", "-o", dir + string(filepath.Separator), "./cmd/..."}
 	build := exec.Command("go", args...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+		must.Do(fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out))
 	}
-	return dir, nil
-})
+	return dir
+}
