@@ -18,7 +18,7 @@ type Term struct {
 }
 
 // weights decide how much a feature counts. They were chosen on real articles, by the share of copies and of
-// edited texts below the S that one unrelated text in 10⁵ or 10⁶ reaches; TestMeasure prints it.
+// edited texts below the S that one unrelated text in 10⁵ or 10⁶ reaches.
 //
 //	word     (1 + ln tf) · idf; × single if it is one Han character, since an edited word falls apart into
 //	         single characters
