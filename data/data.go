@@ -9,3 +9,14 @@ import "embed"
 //
 //go:embed all:tables all:sample
 var FS embed.FS
+
+// The tables of the judge: words that deny a sentence, words of the grammar of quantities, and their units. Package
+// compare hashes them into the policy.
+var (
+	//go:embed tables/denials.txt
+	Denials string
+	//go:embed tables/numerals.tsv
+	Numerals string
+	//go:embed tables/units.tsv
+	Units string
+)

@@ -9,8 +9,6 @@
 // 9日, which may be 7月9日.
 package quantity
 
-import "math"
-
 // Kind is what a Value measures.
 type Kind uint8
 
@@ -57,7 +55,8 @@ func (v *Value) MayBe(o *Value) bool {
 	}
 	switch v.Kind {
 	case Date:
-		return sameDate(v, o)
+		both, equal, _, _ := dates(v, o)
+		return both > 0 && both == equal
 	case Clock:
 		coarse := max(v.Precision, o.Precision)
 		return v.Low < o.High+coarse && o.Low < v.High+coarse && int(v.Low/coarse) <= int(o.High/coarse) &&
@@ -75,8 +74,8 @@ func (v *Value) Comparable(o *Value) bool {
 	case v.Kind != o.Kind:
 		return false
 	case v.Kind == Date:
-		a, b := v.fields(), o.fields()
-		return a&b > 0 && (a&b == a || a&b == b)
+		both, _, ours, theirs := dates(v, o)
+		return both > 0 && min(ours, theirs) == 0
 	}
 	return v.measures(o)
 }
@@ -93,34 +92,34 @@ func (v *Value) rounds(o *Value) bool {
 	return d >= 0 && d < v.Precision || d < 0 && -d <= v.Precision/2
 }
 
-// The fields of a date as bits, by what they count in Low: day, month, year.
-var fieldSizes = [...]int{1, 100, 10000, math.MaxInt}
-
-// fields is the set of what a date says.
-func (v *Value) fields() (set int) {
-	for i, size := range fieldSizes[:3] {
-		if int(v.Low)%fieldSizes[i+1]/size > 0 {
-			set |= 1 << i
-		}
-	}
-	return set
+// date is the year, month and day of a date, 0 for what it does not say.
+func (v *Value) date() [3]int {
+	return [...]int{int(v.Low) / 1e4, int(v.Low) / 100 % 100, int(v.Low) % 100}
 }
 
-// sameDate reports whether two dates agree in what both say, and both say something.
-func sameDate(v, o *Value) bool {
-	both := v.fields() & o.fields()
-	for i, size := range fieldSizes[:3] {
-		if next := fieldSizes[i+1]; both>>i&1 > 0 && int(v.Low)%next/size != int(o.Low)%next/size {
-			return false
+// dates counts what two dates say: what both do, how much of that is equal, and what only one of them does.
+func dates(v, o *Value) (both, equal, ours, theirs int) {
+	d, e := v.date(), o.date()
+	for i := range d {
+		switch {
+		case d[i] > 0 && e[i] > 0:
+			if both++; d[i] == e[i] {
+				equal++
+			}
+		case d[i] > 0:
+			ours++
+		case e[i] > 0:
+			theirs++
 		}
 	}
-	return both > 0
+	return both, equal, ours, theirs
 }
 
 // Finer reports whether v says more than o, which may be the same.
 func (v *Value) Finer(o *Value) bool {
 	if v.Kind == Date {
-		return v.fields()&^o.fields() != 0
+		_, _, ours, _ := dates(v, o)
+		return ours > 0
 	}
 	return v.Precision > 0 && v.Precision < o.Precision
 }

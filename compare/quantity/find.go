@@ -21,20 +21,17 @@ func Find(text string, begin func(offset int) bool, most int) []Value {
 	}
 	f := finder{text: text, begin: begin}
 	for i := 0; i < len(text) && len(f.out) < most; {
-		if digit, power, end := numeral(text, i); end > i+1 && digit < 0 && power == 0 {
-			i = end // most characters
-			continue
-		}
-		v, end := f.at(i)
-		if end > i {
-			if v.Kind != none {
-				v.Start, v.End = i-f.signs(i), end
-				f.out = append(f.out, v)
-			}
+		digit, power, end := numeral(text, i)
+		if end > i+1 && digit < 0 && power == 0 { // most characters
 			i = end
 			continue
 		}
-		i = f.next(i)
+		v, end := f.at(i)
+		if v.Kind != none {
+			v.Start, v.End = i-f.signs(i), end
+			f.out = append(f.out, v)
+		}
+		i = end
 	}
 	return f.out
 }
@@ -44,17 +41,11 @@ const none Kind = 255
 
 // next is the offset behind the character, or the whole Latin word, at i.
 func (f *finder) next(i int) int {
-	if f.text[i] >= utf8.RuneSelf {
-		_, size := utf8.DecodeRuneInString(f.text[i:])
-		return i + size
+	if isLatin(f.text[i]) {
+		return len(f.text) - len(strings.TrimLeft(f.text[i:], "abcdefghijklmnopqrstuvwxyz0123456789"))
 	}
-	if !isLatin(f.text[i]) {
-		return i + 1
-	}
-	for i < len(f.text) && (isLatin(f.text[i]) || isDigit(f.text[i])) {
-		i++
-	}
-	return i
+	_, size := utf8.DecodeRuneInString(f.text[i:])
+	return i + size
 }
 
 func isLatin(c byte) bool { return c-'a' < 26 }
@@ -68,41 +59,37 @@ func (f *finder) signs(i int) int {
 	return ordinals.before(f.text, i)
 }
 
-// at reads the quantity at i; end is i where nothing begins.
+// readers read what may begin with a number, and return its offset where theirs does not. A single Chinese digit begins
+// no date and no time: 一点 is a little.
+var readers = [...]func(f *finder, i int, n Number) (v Value, end int){(*finder).dotted, (*finder).clock,
+	(*finder).date, (*finder).hour, (*finder).ordinal, (*finder).count}
+
+const digitReaders = 4
+
+// at reads the quantity at i, and what is behind it; of kind none where nothing begins.
 func (f *finder) at(i int) (v Value, end int) {
-	if x, ok := f.fraction(i); ok {
-		return x, x.End
-	}
-	n, ok := ReadNumber(f.text, i)
-	if !ok {
-		return f.digitAt(i)
-	}
-	if n.Han && !f.begin(i) && !f.behindOrdinal(i) {
-		return v, i // within a word
-	}
-	if !n.Han {
-		if v, end = f.dotted(i); end > i {
-			return v, end
-		}
-		if v, end = f.clock(i); end > i {
-			return v, end
-		}
-	}
-	if v, end = f.date(i, n); end > i {
+	if v, end = f.fraction(i); end > i {
 		return v, end
 	}
-	if v, end = f.hour(i, n); end > i {
-		return v, end
+	n, ok := f.numberAt(i)
+	if !ok || n.Han && !f.begin(i) && !f.behindOrdinal(i) { // within a word
+		return Value{Kind: none}, f.next(i)
 	}
-	if f.behindOrdinal(i) {
-		return f.ordinal(n)
+	from := 0
+	if n.digit {
+		from = digitReaders
 	}
-	return f.count(i, n)
+	for _, read := range readers[from:] {
+		if v, end = read(f, i, n); end > i {
+			break
+		}
+	}
+	return v, end
 }
 
 func (f *finder) behindOrdinal(i int) bool { return ordinals.before(f.text, i) > 0 }
 
-// count reads a number with its unit, its other parts, and the range that it begins.
+// count reads a number with its unit, its other parts, and the range that it begins: 三至七成. Weak is 一次.
 func (f *finder) count(i int, n Number) (Value, int) {
 	if _, end := mores.at(f.text, n.End); end > n.End { // 60余万件, 3000多人
 		m := n
@@ -113,13 +100,14 @@ func (f *finder) count(i int, n Number) (Value, int) {
 		}
 	}
 	u, size := f.unit(n.End)
-	if x, after, ok := f.joined(n, u, size); ok {
+	if x, after, ok := f.joined(n, u, size); ok && (x.Kind == Count || !n.digit) {
 		return x, after
 	}
 	if size == 0 {
 		return f.bare(i, n)
 	}
-	return f.parts(Value{Kind: Count, Low: n.Value, High: n.Value, Precision: n.Place}.in(u), u, n.End+size)
+	v := Value{Low: n.Value, High: n.Value, Precision: n.Place, Weak: n.digit && (!u.single || n.Value == 1)}.in(u)
+	return f.parts(v, u, n.End+size)
 }
 
 // in converts a number to the base unit.
@@ -140,8 +128,9 @@ func rounded(v float64) float64 {
 
 // parts adds the smaller units behind a duration: 2小时15分, 2分05秒48, 11年6个月.
 func (f *finder) parts(v Value, u unit, end int) (Value, int) {
-	score := minutes.before(f.text, end) > 0 // points, unless seconds follow
-	for (score || u.kind == "time" || u.kind == "months") && end < len(f.text) && isDigit(f.text[end]) {
+	score := minutes.before(f.text, end) > 0                                // points, unless seconds follow
+	durable := (score || u.kind == "time" || u.kind == "months") && !v.Weak // 一天24小时 are no two days
+	for durable && end < len(f.text) && isDigit(f.text[end]) {
 		n := readPlain(f.text, end)
 		of, size := f.unit(n.End)
 		_, minute := minutes.at(f.text, n.End)
@@ -200,7 +189,7 @@ func (f *finder) numberAt(i int) (Number, bool) {
 		return n, true
 	}
 	digit, _, end := numeral(f.text, i)
-	return Number{Value: digit, Place: 1, End: end, Han: true}, digit > 0
+	return Number{Value: digit, Place: 1, End: end, Han: true, digit: true}, digit > 0
 }
 
 // bareDigits is the length of the shortest number without a unit that is a quantity: shorter ones number paragraphs
@@ -214,48 +203,29 @@ func (f *finder) bare(i int, n Number) (Value, int) {
 	if latin || n.Value < 1e4 && (n.Han || few) {
 		return Value{Kind: none}, n.End
 	}
-	return Value{Kind: Count, Low: n.Value, High: n.Value, Precision: n.Place}, n.End
-}
-
-// digitAt reads a single Chinese digit before a unit (两例, 三天; weak is 一次), or one end of a range (三至七成).
-func (f *finder) digitAt(i int) (Value, int) {
-	n, ok := f.numberAt(i)
-	if !ok || !f.begin(i) && !f.behindOrdinal(i) {
-		return Value{}, i
-	}
-	if f.behindOrdinal(i) {
-		return f.ordinal(n)
-	}
-	u, size := f.unit(n.End)
-	if v, end, ok := f.joined(n, u, size); ok && v.Kind == Count {
-		return v, end
-	}
-	if size == 0 {
-		return Value{}, i
-	}
-	return Value{Kind: Count, Low: n.Value, High: n.Value, Precision: 1, Weak: !u.single || n.Value == 1}.in(u),
-		n.End + size
+	return Value{Low: n.Value, High: n.Value, Precision: n.Place}, n.End
 }
 
 // fraction reads 三分之一, and 百分之三十 as a share.
-func (f *finder) fraction(i int) (v Value, ok bool) {
+func (f *finder) fraction(i int) (v Value, end int) {
 	digit, power, end := numeral(f.text, i)
 	below := max(digit, power)
 	_, at := parts.at(f.text, end)
 	n, ok := f.numberAt(at)
 	if !ok || at == end || below < 2 {
-		return v, false
+		return v, i
 	}
-	v = Value{Kind: Pair, Low: n.Value, High: below}
 	if power >= 100 {
-		v = Value{Kind: Count, Low: n.Value, High: n.Value, Precision: n.Place}.in(unit{name: "%", factor: 100 / power})
+		return Value{Low: n.Value, High: n.Value, Precision: n.Place}.in(unit{name: "%", factor: 100 / power}), n.End
 	}
-	v.End = n.End
-	return v, true
+	return Value{Kind: Pair, Low: n.Value, High: below}, n.End
 }
 
 // ordinal reads what follows an ordinal, with its unit; 第一 alone says nothing.
-func (f *finder) ordinal(n Number) (Value, int) {
+func (f *finder) ordinal(i int, n Number) (Value, int) {
+	if !f.behindOrdinal(i) {
+		return Value{}, i
+	}
 	u, size := f.unit(n.End)
 	if size == 0 {
 		return Value{Kind: none}, n.End

@@ -12,6 +12,7 @@ type Number struct {
 	Place float64
 	End   int  // offset behind it
 	Han   bool // written in Chinese digits
+	digit bool // a single one
 }
 
 // numeralMost bounds a Chinese numeral, in characters: each character of a run is tried as the first of one.
@@ -22,9 +23,6 @@ const numeralMost = 24
 func ReadNumber(text string, i int) (Number, bool) {
 	if isDigit(text[i]) {
 		return readDigits(text, i), true
-	}
-	if text[i] < utf8.RuneSelf {
-		return Number{}, false
 	}
 	if digit, power, _ := numeral(text, i); digit < 0 && power != 10 {
 		return Number{}, false

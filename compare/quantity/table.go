@@ -29,7 +29,7 @@ type role []word
 // units are those of the table, by spelling; longest is the length of the longest spelling, in characters.
 var units, longest = func() (table map[string]unit, most int) {
 	table = map[string]unit{}
-	for _, f := range lines("tables/units.tsv") {
+	for _, f := range lines(data.Units) {
 		factor, err := strconv.ParseFloat(f[2], 64)
 		if _, twice := table[f[0]]; twice || err != nil || factor <= 0 {
 			panic(fmt.Sprintf("units: %q: want each spelling once, with a factor above 0", f))
@@ -43,7 +43,7 @@ var units, longest = func() (table map[string]unit, most int) {
 
 var roles = func() map[string]role {
 	table := map[string]role{}
-	for _, f := range lines("tables/numerals.tsv") {
+	for _, f := range lines(data.Numerals) {
 		w := word{spelling: f[0]}
 		w.value, _ = strconv.Atoi(f[2])
 		table[f[1]] = append(table[f[1]], w)
@@ -61,11 +61,7 @@ var (
 
 // lines are the fields of a table, four of each line.
 func lines(table string) (out [][]string) {
-	file, err := data.FS.ReadFile(table)
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	for line := range strings.Lines(string(file)) {
+	for line := range strings.Lines(table) {
 		if line[0] != '#' {
 			out = append(out, append(strings.Split(strings.TrimSuffix(line, "\n"), "\t"), "")[:4])
 		}
@@ -111,11 +107,9 @@ const firstNumeral = 0x3000
 // unit is the unit at an offset and its length in bytes, 0 for none: the longest one that ends where a word ends.
 // What it is counted by belongs to it: 米每秒, 米/秒, 元每股.
 func (f *finder) unit(i int) (u unit, size int) {
-	if u, size = f.plainUnit(i); size == 0 {
-		return u, 0
-	}
+	u, size = f.plainUnit(i)
 	end := i + size
-	if _, at := pers.at(f.text, end); at > end {
+	if _, at := pers.at(f.text, end); size > 0 && at > end {
 		if by, more := f.plainUnit(at); more > 0 {
 			return unit{name: u.name + "/" + by.name, factor: u.factor / by.factor, kind: u.kind}, at + more - i
 		}

@@ -39,7 +39,7 @@ func (f *finder) run(i int, marks string) string {
 }
 
 // dotted reads a number of three or more parts: 8.0.15, 2023-08-15.
-func (f *finder) dotted(i int) (Value, int) {
+func (f *finder) dotted(i int, _ Number) (Value, int) {
 	run := f.run(i, ".-/")
 	at := strings.IndexAny(run, ".-/")
 	if at < 0 || strings.Count(run, run[at:at+1]) < 2 {
@@ -55,7 +55,7 @@ func (f *finder) dotted(i int) (Value, int) {
 }
 
 // clock reads a time of day in figures, 12:30 or 19:30:05; anything else with a colon is a ratio.
-func (f *finder) clock(i int) (Value, int) {
+func (f *finder) clock(i int, _ Number) (Value, int) {
 	parts := strings.Split(f.run(i, ":"), ":")
 	fields, end, precision := [3]int{}, i-1, 3600.*60
 	for k, part := range parts[:min(3, len(parts))] {
