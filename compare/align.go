@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"slices"
-	"sync"
 )
 
 // Alignment is what two texts have in common, passage by passage. All that is said of a pair comes from it.
@@ -26,6 +25,12 @@ type Side struct {
 	Covered   float32 // share of the tokens that are in a run in common
 	run       []int32 // by token, the length of the longest run in common that it is in; 0: none
 	said      []bool  // by quantity, whether the other text says it
+}
+
+func (d *Doc) side(limits *Limits) Side {
+	bounded := *d
+	bounded.values = d.values[:min(len(d.values), limits.Values)]
+	return Side{Doc: &bounded, run: make([]int32, len(d.tokens))}
 }
 
 // Match is a run of N equal tokens, from token Later and from token Earlier on.
@@ -54,43 +59,34 @@ func Align(later, earlier *Doc) *Alignment {
 
 // align leaves out Matches where the texts are not related.
 func align(later, earlier *Doc, limits *Limits) *Alignment {
-	later, earlier = later.within(limits.Values), earlier.within(limits.Values)
-	x := &Alignment{Later: Side{Doc: later}, Earlier: Side{Doc: earlier}, limits: limits}
+	x := &Alignment{Later: later.side(limits), Earlier: earlier.side(limits), limits: limits}
 	if len(later.tokens) == 0 || later.k != earlier.k { // a text of under four tokens has nothing in common with others
 		x.says()
 		return x
 	}
-	t := tables.Get().(*table)
+	t := indexed(earlier.shingles)
 	defer tables.Put(t)
-	t.fill(earlier.shingles)
 	x.measure(t)
 	if !x.related() {
 		return x
 	}
 	runs := x.findRuns(t)
 	g := gaps{a: later.tokens, b: earlier.tokens, most: limits.GapPairs, budget: limits.Pairs}
-	if limits.Off == "gaps" {
-		g.budget = 0
-	}
 	g.fill(inOrder(runs, len(earlier.tokens)))
 	x.Partial = g.budget < 0
-	x.Matches = g.out
-	if limits.Off != "moved" {
-		x.Matches = append(g.out, moved(runs, g.out, len(later.tokens), len(earlier.tokens))...)
-		slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
+	for _, m := range g.out {
+		x.add(m)
 	}
-	x.Later.run, x.Earlier.run = make([]int32, len(later.tokens)), make([]int32, len(earlier.tokens))
-	for _, m := range x.Matches {
-		x.Later.mark(m.Later, m.N)
-		x.Earlier.mark(m.Earlier, m.N)
-	}
-	for _, r := range runs { // what a text says again is in no match
-		if r.n >= againLeast && limits.Off != "again" {
-			x.Later.mark(int(r.q), int(r.n))
+	for _, r := range runs {
+		if limits.Off != "moved" {
+			x.move(r)
+		}
+		if r.N >= againLeast && limits.Off != "again" { // what a text says again is in no match
+			x.Later.mark(r.Later, r.N)
 		}
 	}
-	x.Later.cover()
-	x.Earlier.cover()
+	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
+	x.Later.Covered, x.Earlier.Covered = covered(x.Later.run), covered(x.Earlier.run)
 	x.says()
 	return x
 }
@@ -100,40 +96,30 @@ func (x *Alignment) says() {
 	x.Later.said, x.Earlier.said = x.Earlier.saysOf(x.Later.Doc), x.Later.saysOf(x.Earlier.Doc)
 }
 
-var tables = sync.Pool{New: func() any { return new(table) }}
-
 // measure fills in the resemblance and the shares of the shingles.
 func (x *Alignment) measure(t *table) {
 	inLater, inEarlier, both := 0, 0, 0
+	met := make([]bool, len(x.Earlier.shingles))
 	for _, h := range x.Later.shingles {
-		slot := t.slot(h)
-		if t.first[slot] == 0 {
+		p := t.find(h)
+		if p < 0 {
 			continue
 		}
-		inLater++
-		if first := t.first[slot]; first > 0 { // seen for the first time
+		if inLater++; !met[p] {
 			both++
-			for p := first - 1; p >= 0; p = t.following(p) {
-				inEarlier++
-			}
-			t.first[slot] = -first
 		}
-	}
-	for i, first := range t.first {
-		t.first[i] = max(first, -first)
+		for ; p >= 0 && !met[p]; p = t.following(p) {
+			met[p] = true
+			inEarlier++
+		}
 	}
 	x.Resemblance = float32(both) / float32(x.Later.distinct+x.Earlier.distinct-both)
 	x.Later.Contained = float32(inLater) / float32(len(x.Later.shingles))
-	x.Earlier.Contained = float32(inEarlier) / float32(len(t.next))
+	x.Earlier.Contained = float32(inEarlier) / float32(len(met))
 }
 
 // Run is the length of the longest run in common that a token is in, 0 for none.
-func (s *Side) Run(token int) int {
-	if s.run == nil {
-		return 0
-	}
-	return int(s.run[token])
-}
+func (s *Side) Run(token int) int { return int(s.run[token]) }
 
 func (s *Side) mark(from, n int) {
 	for i := from; i < from+n; i++ {
@@ -141,89 +127,73 @@ func (s *Side) mark(from, n int) {
 	}
 }
 
-func (s *Side) cover() {
+// covered is the share of the tokens that are in a run.
+func covered(run []int32) float32 {
 	n := 0
-	for _, r := range s.run {
+	for _, r := range run {
 		n += int(min(r, 1))
 	}
-	s.Covered = float32(n) / float32(len(s.run))
+	return float32(n) / float32(len(run))
 }
 
 // knows says, by token of another text, whether a text has the pair that begins there, in its body or its headline.
 func (d *Doc) knows(other *Doc) []bool {
-	t := tables.Get().(*table)
+	pairs := appendShingles(make([]uint64, 0, len(d.tokens)+len(d.title)), d.tokens, pairK)
+	t := indexed(appendShingles(pairs, d.title, pairK))
 	defer tables.Put(t)
-	pairs := appendShingles(make([]uint64, 0, len(d.tokens)+len(d.title)), d.tokens, min(pairK, len(d.tokens)))
-	if len(d.title) >= pairK {
-		pairs = appendShingles(pairs, d.title, pairK)
-	}
-	t.fill(pairs)
 	known := make([]bool, len(other.tokens))
-	for i, h := range appendShingles(pairs[:0], other.tokens, min(pairK, len(other.tokens))) {
+	for i, h := range appendShingles(pairs[:0], other.tokens, pairK) {
 		known[i] = t.find(h) >= 0
 	}
 	return known
 }
 
-// run is a maximal stretch of n equal tokens, at q in the later text and c in the earlier one.
-type run struct{ q, c, n int32 }
-
 // findRuns finds runs greedily from the left: at each token the longest run that begins there; among runs of equal
 // length the one that continues the last run, or the first one behind it.
-func (x *Alignment) findRuns(t *table) (runs []run) {
+func (x *Alignment) findRuns(t *table) (runs []Match) {
 	a, b := x.Later.tokens, x.Earlier.tokens
-	expect, skip := int32(0), 0
-	for i, h := range x.Later.shingles {
-		if i < skip {
-			continue
-		}
-		p := t.find(h)
-		if p < 0 {
-			continue
-		}
-		best := run{q: int32(i), c: expect, n: commonPrefix(a[i:], b[min(int(expect), len(b)):])}
+	for i, expect := 0, 0; i < len(x.Later.shingles); i++ {
+		best := Match{Later: i, Earlier: expect, N: commonPrefix(a[i:], b[expect:])}
+		p := t.find(x.Later.shingles[i])
 		for tries := 0; p >= 0 && tries < x.limits.Offsets; p, tries = t.following(p), tries+1 {
 			n := commonPrefix(a[i:], b[p:])
-			if n > best.n || n == best.n && p >= expect && (best.c < expect || p < best.c) {
-				best.c, best.n = p, n
+			if n > best.N || n == best.N && p >= expect && (best.Earlier < expect || p < best.Earlier) {
+				best.Earlier, best.N = p, n
 			}
 		}
-		if best.n >= int32(x.Later.k) {
+		if best.N >= x.Later.k {
 			runs = append(runs, best)
-			skip, expect = i+int(best.n), best.c+best.n
+			i, expect = i+best.N-1, best.Earlier+best.N
 		}
 	}
 	return runs
 }
 
 // commonPrefix is the number of tokens that both begin with.
-func commonPrefix(a, b []token) int32 {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i].id != b[i].id {
-			return int32(i)
-		}
+func commonPrefix(a, b []token) (n int) {
+	for most := min(len(a), len(b)); n < most && a[n].id == b[n].id; {
+		n++
 	}
-	return int32(n)
+	return n
 }
 
 // inOrder chooses, of the runs that stand in the same order in both texts, those that cover most: the heaviest
 // increasing subsequence, with the best chain that ends before an offset in a Fenwick tree.
-func inOrder(runs []run, tokens int) (chain []run) {
-	type link struct{ weight, last int32 }
+func inOrder(runs []Match, tokens int) (chain []Match) {
+	type link struct{ weight, last int }
 	tree := make([]link, tokens+1)
-	before := make([]int32, len(runs))
+	before := make([]int, len(runs))
 	best := link{last: -1}
 	for i, x := range runs {
 		top := link{last: -1}
-		for at := x.c; at > 0; at -= at & -at {
+		for at := x.Earlier; at > 0; at -= at & -at {
 			if tree[at].weight > top.weight {
 				top = tree[at]
 			}
 		}
 		before[i] = top.last
-		here := link{top.weight + x.n, int32(i)}
-		for at := x.c + x.n; at < int32(len(tree)); at += at & -at {
+		here := link{top.weight + x.N, i}
+		for at := x.Earlier + x.N; at < len(tree); at += at & -at {
 			if here.weight > tree[at].weight {
 				tree[at] = here
 			}
@@ -248,14 +218,13 @@ type gaps struct {
 	row    []int32
 }
 
-func (g *gaps) fill(chain []run) {
+func (g *gaps) fill(chain []Match) {
 	a, b := 0, 0
-	for _, x := range chain {
-		g.search(a, int(x.q), b, int(x.c))
-		g.add(int(x.q), int(x.c), int(x.n))
-		a, b = int(x.q+x.n), int(x.c+x.n)
+	for _, x := range append(chain, Match{Later: len(g.a), Earlier: len(g.b)}) {
+		g.search(a, x.Later, b, x.Earlier)
+		g.add(x.Later, x.Earlier, x.N)
+		a, b = x.Later+x.N, x.Earlier+x.N
 	}
-	g.search(a, len(g.a), b, len(g.b))
 }
 
 // add appends a match behind the last one, or lengthens that.
@@ -273,7 +242,7 @@ func (g *gaps) add(a, b, n int) {
 // search adds what two gaps have in common: equal ends, and the longest run between them, where the gaps are searched
 // again (Ratcliff & Obershelp 1988).
 func (g *gaps) search(a0, a1, b0, b1 int) {
-	n := int(commonPrefix(g.a[a0:a1], g.b[b0:b1]))
+	n := commonPrefix(g.a[a0:a1], g.b[b0:b1])
 	g.add(a0, b0, n)
 	a0, b0 = a0+n, b0+n
 	n = 0
@@ -281,15 +250,12 @@ func (g *gaps) search(a0, a1, b0, b1 int) {
 		n++
 	}
 	a1, b1 = a1-n, b1-n
-	if work := (a1 - a0) * (b1 - b0); work > g.most {
-		g.budget = min(g.budget, g.budget-work)
-	} else if work > 0 {
-		if g.budget -= work; g.budget >= 0 {
-			if i, j, k := g.longest(a0, a1, b0, b1); k >= leastRun(max(a1-a0, b1-b0)) {
-				g.search(a0, i, b0, j)
-				g.add(i, j, k)
-				g.search(i+k, a1, j+k, b1)
-			}
+	work := (a1 - a0) * (b1 - b0)
+	if g.budget -= work; work > 0 && work <= g.most && g.budget >= 0 {
+		if i, j, k := g.longest(a0, a1, b0, b1); k >= leastRun(max(a1-a0, b1-b0)) {
+			g.search(a0, i, b0, j)
+			g.add(i, j, k)
+			g.search(i+k, a1, j+k, b1)
 		}
 	}
 	g.add(a1, b1, n)
@@ -327,39 +293,32 @@ func (g *gaps) longest(a0, a1, b0, b1 int) (i, j, n int) {
 	return i, j, n
 }
 
-// moved finds the runs whose tokens are in no match.
-func moved(runs []run, matches []Match, later, earlier int) (out []Match) {
-	usedA, usedB := make([]bool, later), make([]bool, earlier)
-	use := func(m Match) {
-		for k := range m.N {
-			usedA[m.Later+k], usedB[m.Earlier+k] = true, true
-		}
-	}
-	for _, m := range matches {
-		use(m)
-	}
-	for _, x := range runs {
-		for k := 0; k < int(x.n); k++ {
-			m := Match{Later: int(x.q) + k, Earlier: int(x.c) + k, Moved: true}
-			for k+m.N < int(x.n) && !usedA[m.Later+m.N] && !usedB[m.Earlier+m.N] {
-				m.N++
-			}
-			if m.N >= movedLeast {
-				use(m)
-				out = append(out, m)
-			}
-			k += m.N
-		}
-	}
-	return out
+// add adds a match, and marks its tokens.
+func (x *Alignment) add(m Match) {
+	x.Matches = append(x.Matches, m)
+	x.Later.mark(m.Later, m.N)
+	x.Earlier.mark(m.Earlier, m.N)
 }
 
-// eachGap calls f for what lies between the matches that did not move: tokens a0 to a1 of the later text, b0 to b1 of
-// the earlier one.
-func (x *Alignment) eachGap(f func(a0, a1, b0, b1 int)) {
+// move adds the parts of a run whose tokens are in no match.
+func (x *Alignment) move(r Match) {
+	for k := 0; k < r.N; k++ {
+		m := Match{Later: r.Later + k, Earlier: r.Earlier + k, Moved: true}
+		for k+m.N < r.N && x.Later.run[m.Later+m.N] == 0 && x.Earlier.run[m.Earlier+m.N] == 0 {
+			m.N++
+		}
+		if m.N >= movedLeast {
+			x.add(m)
+		}
+		k += m.N
+	}
+}
+
+// between calls f with what lies between the matches that did not move, of two texts of so many tokens: tokens a0 to a1
+// of the later text, b0 to b1 of the earlier one.
+func between(matches []Match, later, earlier int, f func(a0, a1, b0, b1 int)) {
 	a, b := 0, 0
-	for _, m := range append(slices.Clip(x.Matches), Match{Later: len(x.Later.tokens),
-		Earlier: len(x.Earlier.tokens)}) {
+	for _, m := range append(slices.Clip(matches), Match{Later: later, Earlier: earlier}) {
 		if m.Moved {
 			continue
 		}

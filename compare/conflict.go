@@ -13,11 +13,11 @@ import (
 
 // Conflict is what two texts of one form have at one place: another quantity, or another subject.
 type Conflict struct {
-	Later, Earlier Span // of the two Forms
-	Name           bool // else a quantity
-	Values         [2]int
-	Places         int  // how many places have these two
-	Headline       bool // both headlines say theirs
+	Later, Earlier Span               // of the two Forms
+	Name           bool               // else a quantity
+	values         [2]*quantity.Value // where these are two
+	Places         int                // how many places have these two
+	Headline       bool               // both headlines say theirs
 }
 
 // Agreement counts what two texts have at places in common.
@@ -59,7 +59,7 @@ func (x *Alignment) Agreement() Agreement {
 
 // Gaps calls f with what both texts have of their own at one place, in the order of the later text.
 func (x *Alignment) Gaps(f func(later, earlier Span)) {
-	x.eachGap(func(a0, a1, b0, b1 int) {
+	between(x.Matches, len(x.Later.tokens), len(x.Earlier.tokens), func(a0, a1, b0, b1 int) {
 		if a0 < a1 && b0 < b1 && max(a1-a0, b1-b0) <= slotMost {
 			f(x.Later.span(a0, a1), x.Earlier.span(b0, b1))
 		}
@@ -91,7 +91,8 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 				continue
 			}
 			if !l.said[i] && !e.said[k] && x.limits.Off != "quantities" {
-				g.add(x, Conflict{Later: Span{v.Start, v.End}, Earlier: Span{o.Start, o.End}, Values: [2]int{i, k}})
+				g.add(x, Conflict{Later: Span{v.Start, v.End}, Earlier: Span{o.Start, o.End},
+					values: [2]*quantity.Value{v, o}})
 			}
 			from = k + 1
 			break
@@ -111,7 +112,7 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	nameB, okB := g.foreign(e, b, l)
 	if !okA || !okB {
 		nameA, nameB = l.whole(a), e.whole(b)
-		textA, textB := l.Form[nameA.Start:nameA.End], e.Form[nameB.Start:nameB.End]
+		textA, textB := l.text(nameA), e.text(nameB)
 		apart := l.headline != e.headline && strings.ReplaceAll(l.headline, textA, textB) == e.headline &&
 			!l.plainWord(nameA) && !e.plainWord(nameB)
 		apart = apart || l.unlisted(nameA) && e.unlisted(nameB) || x.coded(textA) && x.coded(textB)
@@ -127,7 +128,7 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 func (d *Doc) unlisted(s Span) bool {
 	row := 0
 	for w := range d.words(s) {
-		if row++; utf8.RuneCountInString(d.Form[w.Start:w.End]) > 1 {
+		if row++; utf8.RuneCountInString(d.text(w)) > 1 {
 			row = 0
 		}
 		if row > 1 {
@@ -145,12 +146,7 @@ func (x *Alignment) coded(words string) bool {
 // foreign is the first name of a stretch, if another text has none of its names.
 func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
 	names := d.names(s)
-	for _, n := range names {
-		if g.has(other, d.Form[n.Start:n.End]) {
-			return first, false
-		}
-	}
-	if len(names) == 0 {
+	if len(names) == 0 || slices.ContainsFunc(names, func(n Span) bool { return g.has(other, d.text(n)) }) {
 		return first, false
 	}
 	return names[0], true
@@ -171,38 +167,38 @@ func (d *Doc) whole(s Span) Span {
 
 // add counts a conflict once more, or adds it.
 func (g *Agreement) add(x *Alignment, c Conflict) {
-	a, b := x.Later.Form[c.Later.Start:c.Later.End], x.Earlier.Form[c.Earlier.Start:c.Earlier.End]
-	for i := range g.Conflicts {
-		o := &g.Conflicts[i]
-		if o.Name == c.Name && x.Later.Form[o.Later.Start:o.Later.End] == a &&
-			x.Earlier.Form[o.Earlier.Start:o.Earlier.End] == b {
-			o.Places++
-			return
-		}
+	a, b := x.Later.text(c.Later), x.Earlier.text(c.Earlier)
+	again := func(o Conflict) bool {
+		return o.Name == c.Name && x.Later.text(o.Later) == a && x.Earlier.text(o.Earlier) == b
+	}
+	if i := slices.IndexFunc(g.Conflicts, again); i >= 0 {
+		g.Conflicts[i].Places++
+		return
 	}
 	c.Places = 1
 	c.Headline = strings.Contains(x.Later.headline, a) && strings.Contains(x.Earlier.headline, b)
 	g.Conflicts = append(g.Conflicts, c)
 }
 
-// ownDays reports whether a conflict is between the days on which each text was published.
-func (x *Alignment) ownDays(c *Conflict) bool {
-	a, b := &x.Later.values[c.Values[0]], &x.Earlier.values[c.Values[1]]
-	return a.Kind == quantity.Date && on(a, x.Later.Text.Published) && on(b, x.Earlier.Text.Published)
+// ownDays reports whether two quantities are the days on which each text was published.
+func (x *Alignment) ownDays(v, o *quantity.Value) bool {
+	return on(v, x.Later.Text.Published) && on(o, x.Earlier.Text.Published)
 }
 
-// on reports whether a date is a day, or the one before it or after it: a feed gives its times in UTC, and an article
-// of the night tells of the day before.
-func on(v *quantity.Value, day int32) bool {
-	return onDay(v, day-1) || onDay(v, day) || onDay(v, day+1)
-}
+// on reports whether a quantity is a day, or the one before it or after it: a feed gives its times in UTC, and an
+// article of the night tells of the day before.
+func on(v *quantity.Value, day int32) bool { return isOneOf(v, day-1, day+1) }
 
-// onDay reports whether a date is a day.
-func onDay(v *quantity.Value, day int32) bool {
-	t := time.Unix(int64(day)*24*60*60, 0).UTC()
-	o := quantity.Value{Kind: quantity.Date, Low: float64(t.Year()*10000 + int(t.Month())*100 + t.Day())}
-	o.High = o.Low
-	return int(v.Low)%100 > 0 && v.MayBe(&o)
+// isOneOf reports whether a quantity is one of some days.
+func isOneOf(v *quantity.Value, first, last int32) bool {
+	for ; first <= last && v.Kind == quantity.Date && int(v.Low)%100 > 0; first++ {
+		t := time.Unix(int64(first)*24*60*60, 0).UTC()
+		day := float64(t.Year()*10000 + int(t.Month())*100 + t.Day())
+		if v.MayBe(&quantity.Value{Kind: quantity.Date, Low: day, High: day}) {
+			return true
+		}
+	}
+	return false
 }
 
 // sentence reports whether both texts are about a sentence long, so that one word may turn what they say.
@@ -215,26 +211,14 @@ const sentenceMost = 60
 
 // denial is a word that denies a sentence, in one text alone; empty: none.
 func (x *Alignment) denial() string {
-	for _, word := range denials {
-		if x.sentence() && x.Later.Has(word) != x.Earlier.Has(word) {
+	for word := range strings.Lines(data.Denials) {
+		word = strings.TrimSpace(word)
+		if x.sentence() && word[0] != '#' && x.Later.Has(word) != x.Earlier.Has(word) {
 			return word
 		}
 	}
 	return ""
 }
-
-var denials = func() (words []string) {
-	file, err := data.FS.ReadFile("tables/denials.txt")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	for line := range strings.Lines(string(file)) {
-		if line[0] != '#' {
-			words = append(words, strings.TrimSpace(line))
-		}
-	}
-	return words
-}()
 
 // exchanged is how many words of a sentence have changed places: pairs of tokens in a row, Latin words and numbers that
 // both texts have outside of what is common in order, and places of which each text has what the other has at another.
@@ -244,7 +228,7 @@ func (x *Alignment) exchanged() (n int) {
 	}
 	var later, earlier [][2]uint32
 	places := map[[2]string]bool{}
-	x.eachGap(func(a0, a1, b0, b1 int) {
+	between(x.Matches, len(x.Later.tokens), len(x.Earlier.tokens), func(a0, a1, b0, b1 int) {
 		later, earlier = x.Later.pairs(later, x.Earlier.Doc, a0, a1), x.Earlier.pairs(earlier, x.Later.Doc, b0, b1)
 		if a0 < a1 && b0 < b1 {
 			a, b := x.Later.span(a0, a1), x.Earlier.span(b0, b1)
@@ -290,7 +274,7 @@ func (x *Alignment) replaced() (later, earlier string) {
 	}
 	l, e := x.Later.Doc, x.Earlier.Doc
 	var places [][2]string
-	x.eachGap(func(a0, a1, b0, b1 int) {
+	between(x.Matches, len(l.tokens), len(e.tokens), func(a0, a1, b0, b1 int) {
 		p := x.wordsAt(a0, a1, b0, b1)
 		headlines := p[0] != "" && l.headline != e.headline &&
 			strings.ReplaceAll(l.headline, p[0], p[1]) == e.headline
@@ -332,9 +316,8 @@ func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string) {
 	for both(a1, b1) && (l.inWord(a1) || e.inWord(b1)) {
 		a1, b1 = a1+1, b1+1
 	}
-	a, b := l.span(a0, a1), e.span(b0, b1)
-	return [2]string{l.Form[a.Start:a.End], e.Form[b.Start:b.End]}
+	return [2]string{l.text(l.span(a0, a1)), e.text(e.span(b0, b1))}
 }
 
 // inWord reports whether a word begins before a token, and has it.
-func (d *Doc) inWord(i int) bool { return len(d.Text.Words) > 0 && !d.WordAt(int(d.tokens[i].start)) }
+func (d *Doc) inWord(i int) bool { return len(d.Text.Words) > 0 && !d.wordAt(int(d.tokens[i].start)) }

@@ -11,6 +11,7 @@ package compare
 
 import (
 	"iter"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -88,10 +89,8 @@ func NewDoc(text *Text) *Doc {
 		d.tokens = d.without(*text.Learned)
 	}
 	d.k = min(shingleK, len(d.tokens))
-	if d.k > 0 {
-		d.shingles = appendShingles(make([]uint64, 0, len(d.tokens)), d.tokens, d.k)
-		d.distinct = countDistinct(d.shingles)
-	}
+	d.shingles = appendShingles(make([]uint64, 0, len(d.tokens)), d.tokens, d.k)
+	d.distinct = countDistinct(d.shingles)
 	d.findValues()
 	d.headline = strings.ToValidUTF8(text.Title[:min(len(text.Title), headlineMost)], "")
 	d.title = appendTokens(nil, d.headline)
@@ -124,7 +123,7 @@ func (d *Doc) without(residue Residue) []token {
 func (d *Doc) findValues() {
 	var begin func(offset int) bool
 	if len(d.Text.Words) > 0 {
-		begin = d.WordAt
+		begin = d.wordAt
 	}
 	for _, v := range quantity.Find(d.Form, begin, valueMost) {
 		i := sort.Search(len(d.tokens), func(i int) bool { return int(d.tokens[i].end) > v.Start })
@@ -134,19 +133,12 @@ func (d *Doc) findValues() {
 	}
 }
 
-// within is a Doc with so many quantities at most.
-func (d *Doc) within(values int) *Doc {
-	bounded := *d
-	bounded.values = d.values[:min(len(d.values), values)]
-	return &bounded
-}
-
 // words yields the words that overlap with a stretch of Form, and whether they are names. A word goes up to the next
 // one, without what separates them.
 func (d *Doc) words(s Span) iter.Seq2[Span, bool] {
 	return func(yield func(Span, bool) bool) {
 		words := d.Text.Words
-		i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) > s.Start })
+		i, _ := slices.BinarySearch(words, int32(2*s.Start+2)) // the first one behind Start
 		for i = max(0, i-1); i < len(words) && int(words[i]>>1) < s.End; i++ {
 			start, end := int(words[i]>>1), len(d.Form)
 			if i+1 < len(words) {
@@ -170,11 +162,11 @@ func (d *Doc) names(s Span) (out []Span) {
 	return out
 }
 
-// all is the whole Form.
-func (d *Doc) all() Span { return Span{0, len(d.Form)} }
-
 // Span is Form[Start:End].
 type Span struct{ Start, End int }
+
+// text is what a span has.
+func (d *Doc) text(s Span) string { return d.Form[s.Start:s.End] }
 
 // characters is the number of characters of some tokens, separators apart.
 func (d *Doc) characters(from, to int) (n int) {
@@ -186,18 +178,14 @@ func (d *Doc) characters(from, to int) (n int) {
 
 // Clause is the clause around an offset of Form.
 func (d *Doc) Clause(offset int) Span {
-	start := strings.LastIndexByte(d.Form[:offset], '\n') + 1
-	end := strings.IndexByte(d.Form[offset:], '\n')
-	if end < 0 {
-		return Span{start, len(d.Form)}
-	}
-	return Span{start, offset + end}
+	rest, _, _ := strings.Cut(d.Form[offset:], "\n")
+	return Span{strings.LastIndexByte(d.Form[:offset], '\n') + 1, offset + len(rest)}
 }
 
-// WordAt reports whether a word begins at an offset of Form.
-func (d *Doc) WordAt(offset int) bool {
+// wordAt reports whether a word begins at an offset of Form.
+func (d *Doc) wordAt(offset int) bool {
 	words := d.Text.Words
-	i := sort.Search(len(words), func(i int) bool { return int(words[i]>>1) >= offset })
+	i, _ := slices.BinarySearch(words, int32(2*offset))
 	return i < len(words) && int(words[i]>>1) == offset
 }
 

@@ -36,8 +36,7 @@ func (s *Sketch) AppendBinary(b []byte) []byte {
 	b = append(b, s.pairMins[:]...)
 	b = append(b, s.figureMins[:]...)
 	b = append(b, s.nkeys|s.npassages<<4)
-	b, _ = binary.Append(b, binary.LittleEndian, s.keys[:s.nkeys]) // of a fixed size: no error
-	b, _ = binary.Append(b, binary.LittleEndian, s.passages[:s.npassages])
+	b, _ = binary.Append(b, binary.LittleEndian, s.keys[:s.nkeys+s.npassages]) // of a fixed size: no error
 	return b
 }
 
@@ -69,7 +68,6 @@ func DecodeSketch(b []byte) (Sketch, error) {
 	if s.nkeys > bands || s.npassages > passages || len(b) != 4*int(s.nkeys+s.npassages) {
 		return wrong("bad keys")
 	}
-	n, _ := binary.Decode(b, binary.LittleEndian, s.keys[:s.nkeys]) // of the length that was checked: no error
-	_, _ = binary.Decode(b[n:], binary.LittleEndian, s.passages[:s.npassages])
+	_, _ = binary.Decode(b, binary.LittleEndian, s.keys[:s.nkeys+s.npassages]) // of the length that was checked
 	return s, nil
 }

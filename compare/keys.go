@@ -35,7 +35,7 @@ func (s *Sketch) Keys() []uint64 {
 // at least four figures, which finds the copy of a bulletin among bulletins of the same form.
 func (s *Sketch) PassageKeys() []uint64 {
 	var keys []uint64
-	for _, v := range s.passages[:s.npassages] {
+	for _, v := range s.keys[s.nkeys:][:s.npassages] {
 		keys = append(keys, spread(1+bands, v))
 	}
 	if s.figures >= digestFigures {
@@ -73,7 +73,7 @@ func (s *Sketch) keepKeys(tokens []token, hashes []uint64) {
 		least = append(least, lead)
 	}
 	for i, h := range least {
-		s.passages[i] = uint32(h >> 8) // the highest bits are 0 in most of them
+		s.keys[int(s.nkeys)+i] = uint32(h >> 8) // the highest bits are 0 in most of them
 	}
 	s.npassages = uint8(len(least))
 }

@@ -8,9 +8,9 @@ import (
 
 // News is what one text has that the other one lacks.
 type News struct {
-	Characters int     // of its own clauses
-	Share      float32 // of all its characters
-	Values     []int   // its quantities that the other text has nowhere, one of each, by their number in the Doc
+	Characters int               // of its own clauses
+	Share      float32           // of all its characters
+	Values     []*quantity.Value // its quantities that the other text has nowhere, one of each
 }
 
 // Bounds of what counts as a text's own, in tokens.
@@ -49,11 +49,10 @@ func (s *Side) news(other *Doc, l *Limits) News {
 // has nowhere, and that are more than a word, or a name.
 func (d *Doc) ownClauses(known []bool, from, to int, l *Limits) (characters int) {
 	for from < to {
-		end := from + 1
+		end, unknown := from+1, 0
 		for end < to && !d.begins(end) {
 			end++
 		}
-		unknown := 0
 		for _, known := range known[from:end] {
 			if !known {
 				unknown++
@@ -78,31 +77,24 @@ func (d *Doc) plainWord(s Span) bool {
 }
 
 // newValues are the quantities that the other text has nowhere, one of each.
-func (s *Side) newValues() (out []int) {
+func (s *Side) newValues() (out []*quantity.Value) {
 	for i, said := range s.said {
 		v := &s.values[i]
-		if !v.Weak && !said && !slices.ContainsFunc(out, func(k int) bool { return s.values[k].Equal(v) }) {
-			out = append(out, i)
+		if !v.Weak && !said && !slices.ContainsFunc(out, v.Equal) {
+			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// saysOf is, by quantity of another text, whether a text says it.
+// saysOf is, by quantity of another text, whether a text has it, or one that may be the same.
 func (d *Doc) saysOf(other *Doc) []bool {
 	said := make([]bool, len(other.values))
 	for i := range said {
-		said[i] = d.says(&other.values[i])
-	}
-	return said
-}
-
-// says reports whether a text has a quantity, or one that may be the same.
-func (d *Doc) says(v *quantity.Value) bool {
-	for i := range d.values {
-		if v.MayBe(&d.values[i]) && !v.Finer(&d.values[i]) {
-			return true
+		v := &other.values[i]
+		for k := 0; k < len(d.values) && !said[i]; k++ {
+			said[i] = v.MayBe(&d.values[k]) && !v.Finer(&d.values[k])
 		}
 	}
-	return false
+	return said
 }

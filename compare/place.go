@@ -26,7 +26,7 @@ func (x *Alignment) Disagree(later, earlier Span) (a, b Span, date, ok bool) {
 	for ; i < iEnd && k < kEnd; i, k = i+1, k+1 {
 		v, o := &l.values[i], &e.values[k]
 		if v.Comparable(o) && !v.MayBe(o) && !v.Weak && !o.Weak {
-			return Span{v.Start, v.End}, Span{o.Start, o.End}, x.ownDays(&Conflict{Values: [2]int{i, k}}), true
+			return Span{v.Start, v.End}, Span{o.Start, o.End}, x.ownDays(v, o), true
 		}
 	}
 	return a, b, false, false
@@ -84,8 +84,8 @@ func (d *Doc) Tail(s Span, most int) Span {
 func (j *Judgement) Words() (shared, fresh, names, figures []Span) {
 	d, other := j.Later.Doc, j.Earlier.Doc
 	known, sought := map[string]bool{}, 0
-	for w, name := range d.words(d.all()) {
-		word := d.Form[w.Start:w.End]
+	for w, name := range d.words(Span{End: len(d.Form)}) {
+		word := d.text(w)
 		if utf8.RuneCountInString(word) < 2 || isNumber(word) {
 			continue
 		}
@@ -101,8 +101,7 @@ func (j *Judgement) Words() (shared, fresh, names, figures []Span) {
 			names = append(names, w)
 		}
 	}
-	for _, i := range j.New.Values {
-		v := &d.values[i]
+	for _, v := range j.New.Values {
 		if v.Kind != quantity.Date && v.Unit != "" || v.Kind == quantity.Date && int(v.Low)%10000 > 0 &&
 			!on(v, d.Text.Published) && !on(v, other.Text.Published) {
 			figures = append(figures, Span{v.Start, v.End})

@@ -32,21 +32,18 @@ type Sketch struct {
 	pairs, figures   uint32 // distinct ones
 	pairMins         [pairBins / 2]byte
 	figureMins       [factBins / 2]byte
-	keys             [bands]uint32
-	passages         [passages]uint32
+	keys             [bands + passages]uint32 // so many of a short text, then so many of passages
 	nkeys, npassages uint8
 }
 
 // Outline is the part of a Sketch that gives resemblance and containments. 52 bytes without pointers; index keeps it
 // in memory for every version.
 type Outline struct {
-	Minima   Minima // of the shingles
+	// Minima are those of the shingles: the lowest hash in each bin, cut to 4 bits, two bins a byte, the lower half
+	// first; 0 for an empty bin.
+	Minima   [bins / 2]byte
 	Shingles uint32 // distinct ones; 0 only of a blank text
 }
-
-// Minima are those of a set: the lowest hash in each bin, cut to 4 bits, two bins a byte, the lower half
-// first; 0 for an empty bin.
-type Minima [bins / 2]byte
 
 // buffer is the memory of NewSketch.
 type buffer struct {
@@ -122,8 +119,7 @@ type Estimate struct {
 
 // Estimate compares the sketch of a later text with that of an earlier one.
 func (s *Sketch) Estimate(earlier *Sketch) Estimate {
-	var e Estimate
-	e.Resemblance, e.Later, e.Earlier = s.Overlap(&earlier.Outline)
+	e := s.Overlap(&earlier.Outline)
 	e.Rank, _ = containment(jaccard(s.pairMins[:], earlier.pairMins[:]), s.pairs, earlier.pairs)
 	if s.figures > 0 {
 		inLater, _ := containment(jaccard(s.figureMins[:], earlier.figureMins[:]), s.figures, earlier.figures)
@@ -169,9 +165,9 @@ func containment(j float64, a, b uint32) (inA, inB float32) {
 	return float32(min(1, shared/float64(max(a, 1)))), float32(min(1, shared/float64(max(b, 1))))
 }
 
-// Overlap is the Resemblance, Later and Earlier of Estimate; o is the later text's.
-func (o *Outline) Overlap(earlier *Outline) (resemblance, inLater, inEarlier float32) {
+// Overlap is Estimate without Rank; o is the later text's.
+func (o *Outline) Overlap(earlier *Outline) Estimate {
 	j := jaccard(o.Minima[:], earlier.Minima[:])
-	inLater, inEarlier = containment(j, o.Shingles, earlier.Shingles)
-	return float32(j), inLater, inEarlier
+	inLater, inEarlier := containment(j, o.Shingles, earlier.Shingles)
+	return Estimate{Resemblance: float32(j), Later: inLater, Earlier: inEarlier}
 }

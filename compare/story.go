@@ -3,9 +3,6 @@ package compare
 // Adds is how many characters of a later text an earlier one lacks, whatever the two are of each other.
 func Adds(later, earlier *Doc) int {
 	x := Align(later, earlier)
-	if x.Later.run == nil {
-		return later.characters(0, len(later.tokens))
-	}
 	return x.Later.news(earlier, x.limits).Characters
 }
 

@@ -12,13 +12,9 @@ const openingTokens = 40
 
 // subjects are the words of the headline or the opening that a text has again, and that another text has nowhere.
 func (d *Doc) subjects(other *Doc) (out []string) {
-	opening := len(d.Form)
-	if len(d.tokens) > openingTokens {
-		opening = int(d.tokens[openingTokens].start)
-	}
-	seen := map[string]bool{}
-	for w := range d.words(d.all()) {
-		word := d.Form[w.Start:w.End]
+	opening, seen := d.span(0, min(openingTokens, len(d.tokens))).End, map[string]bool{}
+	for w := range d.words(Span{End: len(d.Form)}) {
+		word := d.text(w)
 		if w.Start >= opening && !strings.Contains(d.headline, word) || utf8.RuneCountInString(word) < 2 ||
 			isNumber(word) || seen[word] {
 			continue
@@ -32,23 +28,20 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 }
 
 // headlines are what each of two headlines says where the other one says something else, or at its beginning, and that
-// its own text says, too: in articles of one form this is the company or the place. Empty: there is none.
+// its own text says, too: in articles of one form this is the company or the place. One is empty: there are
+// none.
 func (x *Alignment) headlines() (later, earlier string) {
 	l, e := x.Later.Doc, x.Earlier.Doc
 	g := gaps{a: l.title, b: e.title, most: x.limits.GapPairs, budget: x.limits.GapPairs}
 	g.fill(nil)
-	parts, i, k := [][4]int{{0, len(l.title), 0, len(e.title)}}, 0, 0
-	for _, m := range append(g.out, Match{Later: len(l.title), Earlier: len(e.title)}) {
-		parts = append(parts, [4]int{i, m.Later, k, m.Earlier})
-		i, k = m.Later+m.N, m.Earlier+m.N
-	}
-	for _, p := range parts {
-		later, earlier = l.subject(p[0], p[1], e), e.subject(p[2], p[3], l)
-		if later != "" && earlier != "" {
-			return later, earlier
+	part := func(a0, a1, b0, b1 int) {
+		if later == "" || earlier == "" {
+			later, earlier = l.subject(a0, a1, e), e.subject(b0, b1, l)
 		}
 	}
-	return "", ""
+	part(0, len(l.title), 0, len(e.title))
+	between(g.out, len(l.title), len(e.title), part)
+	return later, earlier
 }
 
 // subject is the longest beginning of a part of the headline, up to a number, that the body has, too, if a name is in

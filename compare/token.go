@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"jianguo/compare/quantity"
@@ -28,12 +29,10 @@ func (t token) latin() bool  { return t.id>>30 == latinToken>>30 }
 func appendTokens(out []token, text string) []token {
 	for i := 0; i < len(text); {
 		end, id := readToken(text, i)
-		if end > i {
+		if end > i { // else a separator, or the punctuation of a number
 			out = append(out, token{id, int32(i), int32(end)})
-			i = end
-		} else { // a separator, or the punctuation of a number
-			i++
 		}
+		i = max(end, i+1)
 	}
 	return out
 }
@@ -92,25 +91,31 @@ func appendShingles(out []uint64, tokens []token, k int) []uint64 {
 // A table finds where each shingle of a text begins: open addressing, the first offset by slot, and by offset the
 // next one with the same shingle.
 type table struct {
-	hashes []uint64
-	first  []int32 // by slot, 1 + the offset; 0: free
-	next   []int32 // by offset, likewise
+	hashes   []uint64
+	first    []int32 // by slot, 1 + the offset; 0: free
+	next     []int32 // by offset, likewise
+	distinct int     // shingles
 }
 
-// fill indexes shingles by their offsets, which chains list from the lowest on, and returns how many are distinct.
-func (t *table) fill(shingles []uint64) (distinct int) {
-	size := 1 << bits.Len(uint(2*len(shingles)+1))
+// tables are not in use: a new one would cost as much as filling it.
+var tables = sync.Pool{New: func() any { return new(table) }}
+
+// indexed is a table of shingles by their offsets, which chains list from the lowest on. The caller puts it back.
+func indexed(shingles []uint64) *table {
+	t, size := tables.Get().(*table), 1<<bits.Len(uint(2*len(shingles)+1))
 	t.hashes, t.first, t.next = slices.Grow(t.hashes[:0], size)[:size], slices.Grow(t.first[:0], size)[:size],
 		slices.Grow(t.next[:0], len(shingles))[:len(shingles)]
 	clear(t.first)
+	t.distinct = 0
 	for i := len(shingles) - 1; i >= 0; i-- {
-		slot := t.slot(shingles[i])
+		h := shingles[i]
+		slot := t.slot(h)
 		if t.first[slot] == 0 {
-			distinct++
+			t.distinct++
 		}
-		t.hashes[slot], t.next[i], t.first[slot] = shingles[i], t.first[slot], int32(i+1)
+		t.hashes[slot], t.next[i], t.first[slot] = h, t.first[slot], int32(i+1)
 	}
-	return distinct
+	return t
 }
 
 // slot is where a hash is, or would be. At most half of the slots are taken.
@@ -124,14 +129,14 @@ func (t *table) slot(h uint64) uint64 {
 }
 
 // find is the first offset of a shingle, -1 for none.
-func (t *table) find(h uint64) int32 { return t.first[t.slot(h)] - 1 }
+func (t *table) find(h uint64) int { return int(t.first[t.slot(h)]) - 1 }
 
 // following is the next offset with the same shingle, -1 for none.
-func (t *table) following(offset int32) int32 { return t.next[offset] - 1 }
+func (t *table) following(offset int) int { return int(t.next[offset]) - 1 }
 
 // countDistinct is how many of some hashes are distinct.
 func countDistinct(hashes []uint64) int {
-	t := tables.Get().(*table)
+	t := indexed(hashes)
 	defer tables.Put(t)
-	return t.fill(hashes)
+	return t.distinct
 }

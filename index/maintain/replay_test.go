@@ -18,7 +18,7 @@ import (
 // service with the other policy; with the policy in force, those that were.
 func TestReplayIsTheFeed(t *testing.T) {
 	ctx := context.Background()
-	copies := index.DefaultPolicy().At(verdict.Copies)
+	copies := index.DefaultPolicy().At(verdict.Strictnesses[0])
 	copies.Limits.News, copies.Limits.Little = 4, 0
 	changed := 0
 	seeds := testbed.Count(4, 20, 200)

@@ -206,8 +206,8 @@ func (c *comparing) unrelated(a *compare.Outline, ordinal uint32) bool {
 	if !ok {
 		return false
 	}
-	resemblance, inA, inO := a.Overlap(&o)
-	return c.policy.Unrelated(resemblance, max(inA, inO))
+	e := a.Overlap(&o)
+	return c.policy.Unrelated(&e)
 }
 
 // compareSketches compares candidates by their sketches, the most promising
@@ -227,7 +227,7 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 			if err != nil {
 				return nil, err
 			}
-			if e := &n.estimate; !c.policy.Unrelated(e.Resemblance, max(e.Later, e.Earlier)) {
+			if !c.policy.Unrelated(&n.estimate) {
 				judged = append(judged, n)
 			}
 		}

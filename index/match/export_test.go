@@ -38,5 +38,5 @@ func (c *Comparing) Sketch(ctx context.Context, p Proposal) (unrelated bool, err
 	if err != nil {
 		return false, err
 	}
-	return c.c.policy.Unrelated(o.estimate.Resemblance, max(o.estimate.Later, o.estimate.Earlier)), nil
+	return c.c.policy.Unrelated(&o.estimate), nil
 }

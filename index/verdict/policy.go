@@ -93,18 +93,12 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// The settings of the dial: what is rejected as a copy.
-const (
-	Copies   = "copies"   // a sentence is news
-	Rewrites = "rewrites" // a paragraph is news
-	Stories  = "stories"  // only a longer passage is news
-)
-
-// Strictnesses are the settings of the dial, the one that rejects least first.
-var Strictnesses = []string{Copies, Rewrites, Stories}
+// Strictnesses are the settings of the dial, the one that rejects least first: at copies a sentence is news, at
+// rewrites a paragraph, at stories only a longer passage.
+var Strictnesses = []string{"copies", "rewrites", "stories"}
 
 // newsOf is how many new characters make news at each setting.
-var newsOf = map[string]int{Copies: 30, Rewrites: 80, Stories: 200}
+var newsOf = map[string]int{"copies": 30, "rewrites": 80, "stories": 200}
 
 // At returns the policy at a setting of the dial; empty: as it is.
 func (p Policy) At(strictness string) Policy {
@@ -183,7 +177,6 @@ func (p Policy) Detail() string {
 }
 
 // Unrelated reports whether the sketches of two texts already tell that comparing the texts would find nothing.
-// contained is the larger of the two containments.
-func (p *Policy) Unrelated(resemblance, contained float32) bool {
-	return resemblance < p.Look && float64(contained) < p.Limits.Look
+func (p *Policy) Unrelated(e *compare.Estimate) bool {
+	return e.Resemblance < p.Look && float64(max(e.Later, e.Earlier)) < p.Limits.Look
 }
