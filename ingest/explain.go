@@ -101,16 +101,14 @@ func (x *Explanation) meet(q, c *index.Article, p *index.Policy) {
 		add(index.ByMargin, x.S <= p.MaxS, "S %.2f, at most %g, if the search gets there within its budget", x.S,
 			p.MaxS)
 	}
-	for _, k := range []struct {
-		rule index.Rule
-		q, c []uint64
-	}{{index.BySketch, q.Sketch.Keys(), c.Sketch.Keys()}, {index.ByPassage, q.Sketch.PassageKeys(),
-		c.Sketch.PassageKeys()}} {
-		shared := slices.DeleteFunc(slices.Clone(k.q), func(key uint64) bool { return !slices.Contains(k.c, key) })
-		if len(k.q) > 0 {
-			add(k.rule, len(shared) > 0, "%d of %d keys shared", len(shared), len(k.q))
+	shared := func(rule index.Rule, q, c []uint64) {
+		both := slices.DeleteFunc(slices.Clone(q), func(key uint64) bool { return !slices.Contains(c, key) })
+		if len(q) > 0 {
+			add(rule, len(both) > 0, "%d of %d keys shared", len(both), len(q))
 		}
 	}
+	shared(index.BySketch, q.Sketch.Keys(), c.Sketch.Keys())
+	shared(index.ByPassage, q.Sketch.PassageKeys(), c.Sketch.PassageKeys())
 }
 
 // decide repeats what the index does once it has met the earlier text.

@@ -46,6 +46,7 @@ func TestAblation(t *testing.T) {
 		{"rest", func(l *compare.Limits) { l.Rest = 1 }},
 		{"recurs", func(l *compare.Limits) { l.Recurs = never }},
 		{"look", func(l *compare.Limits) { l.Look = 0 }},
+		{"pairs", func(l *compare.Limits) { l.Pairs = 0 }},
 	}
 	for _, name := range compare.Rules {
 		rules = append(rules, struct {
