@@ -74,7 +74,7 @@ func (p *pair) quotes() (best []string) {
 			score -= 3
 		}
 		if score > most && p.retold(said, min(retoldShare, .1+.8*n.share(2))) {
-			if !p.unsaid(text[start:end], marks[start:end]) {
+			if p.sought > seekWork || !p.unsaid(text[start:end], marks[start:end]) {
 				return
 			}
 			if 5*n.facts() < n.words() {
@@ -115,14 +115,18 @@ func (p *pair) retold(sentence string, share float64) bool {
 	}
 	there, most := 0, 0
 	for i, s := range p.told {
-		if missing[s]--; missing[s] >= 0 {
-			there++
+		if n, ok := missing[s]; ok {
+			if missing[s] = n - 1; n > 0 {
+				there++
+			}
 		}
 		if i >= len(said) {
-			if s = p.told[i-len(said)]; missing[s] >= 0 {
-				there--
+			s = p.told[i-len(said)]
+			if n, ok := missing[s]; ok {
+				if missing[s] = n + 1; n >= 0 {
+					there--
+				}
 			}
-			missing[s]++
 		}
 		most = max(most, there)
 	}

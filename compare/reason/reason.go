@@ -9,7 +9,6 @@ package reason
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -107,7 +106,11 @@ func (o *Original) literal(form, marks string) string {
 	}
 	if marks != "" {
 		start = max(0, strings.LastIndexAny(o.Text[:start], marks))
-		end += strings.IndexAny(o.Text[end:]+"\n", marks)
+		if n := strings.IndexAny(o.Text[end:], marks); n >= 0 {
+			end += n
+		} else {
+			end = len(o.Text)
+		}
 	}
 	if r, _ := utf8.DecodeLastRuneInString(o.Text[:start]); unicode.IsDigit(rune(o.Text[start])) &&
 		strings.ContainsRune("-−－", r) {
@@ -233,7 +236,7 @@ func (p *pair) sides(c place) (later, earlier string) {
 func (p *pair) said(x, y compare.Span, marks string) (later, earlier string) {
 	formX, formY := p.j.Later.Form[x.Start:x.End], p.j.Earlier.Form[y.Start:y.End]
 	later, earlier = p.later.literal(formX, marks), p.earlier.literal(formY, marks)
-	if !plain.MatchString(later) || !plain.MatchString(earlier) || strings.Contains(p.earlier.Text, later) ||
+	if !plain(later) || !plain(earlier) || strings.Contains(p.earlier.Text, later) ||
 		strings.Contains(p.earlier.Form, formX) || strings.Contains(p.later.Text, earlier) ||
 		strings.Contains(p.later.Form, formY) {
 		return "", ""
@@ -241,5 +244,7 @@ func (p *pair) said(x, y compare.Span, marks string) (later, earlier string) {
 	return later, earlier
 }
 
-// plain is a text with letters, and nothing that ends a sentence.
-var plain = regexp.MustCompile(`^[^，。；！？,;!?]*\pL[^，。；！？,;!?]*$`)
+// plain reports whether a text has letters, and nothing that ends a sentence.
+func plain(text string) bool {
+	return strings.ContainsFunc(text, unicode.IsLetter) && !strings.ContainsAny(text, "，。；！？,;!?")
+}
