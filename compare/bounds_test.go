@@ -19,7 +19,7 @@ func bounded(r *rand.Rand, n int) string {
 func unlisted(n int) []int32 {
 	words := make([]int32, n)
 	for i := range words {
-		words[i] = int32(2 * 3 * i)
+		words[i] = int32(4 * 3 * i)
 	}
 	return words
 }

@@ -208,7 +208,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add("0", "0", "A") // words beyond the end of the text
 	limits := DefaultLimits()
 	f.Fuzz(func(t *testing.T, x, y, title string) {
-		a := NewDoc(&Text{Title: title, Body: x, Words: []int32{1, 7, 12}})
+		a := NewDoc(&Text{Title: title, Body: x, Words: []int32{1, 14, 24}})
 		checkJudgement(t, Judge(a, NewDoc(&Text{Body: y}), &limits))
 		checkJudgement(t, Judge(NewDoc(&Text{Title: title, Body: y}), a, &limits))
 	})

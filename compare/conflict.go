@@ -265,50 +265,71 @@ func (s *Side) pairs(out [][2]uint32, other *Doc, from, to int) [][2]uint32 {
 	return out
 }
 
-// replaced is what the later text says at a place where the earlier one says something else, and neither has the
-// other's words anywhere: in a sentence, where the headlines differ by these words alone, or where two short texts
-// differ by nothing else. Empty: there is no such place. Longer texts differ in a word for many reasons.
-func (x *Alignment) replaced() (later, earlier string) {
-	if x.limits.Off == "replaced" {
-		return "", ""
-	}
+// A form is what two texts have in common if they say something else at its slots.
+type form struct {
+	words [2]string // at the first slot
+	slots int       // where neither text has the other's words anywhere
+	nouns int       // slots with a noun on both sides
+	added int       // other differences
+}
+
+// form compares two texts as fillings of one form.
+func (x *Alignment) form() (f form) {
 	l, e := x.Later.Doc, x.Earlier.Doc
-	var places [][2]string
 	between(x.Matches, len(l.tokens), len(e.tokens), func(a0, a1, b0, b1 int) {
-		p := x.wordsAt(a0, a1, b0, b1)
-		headlines := p[0] != "" && l.headline != e.headline &&
-			strings.ReplaceAll(l.headline, p[0], p[1]) == e.headline
+		p, noun := x.wordsAt(a0, a1, b0, b1)
 		switch {
-		case !headlines && !x.short():
-			return
+		case p[0] == "" && (a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > slotMost):
+			f.added++
 		case p[0] == "" || e.Has(p[0]) || l.Has(p[1]):
-			p = [2]string{}
-		case later == "" && (headlines || x.sentence()):
-			later, earlier = p[0], p[1]
-		}
-		if !slices.Contains(places, p) {
-			places = append(places, p)
+		default:
+			if f.slots++; noun {
+				f.nouns++
+			}
+			if f.slots == 1 || noun && f.nouns == 1 {
+				f.words = p
+			}
 		}
 	})
-	if later == "" && x.short() && len(places) == 1 {
-		return places[0][0], places[0][1]
+	return f
+}
+
+// another reports whether two fillings are of two matters: in short texts one slot is enough, in a sentence whatever
+// else is different. Of longer texts most slots have nouns: other words may be synonyms.
+func (x *Alignment) another(f form) bool {
+	alike := float64(f.added) <= x.limits.Added*float64(f.slots)
+	switch {
+	case f.slots == 0 || x.limits.Off == "replaced":
+		return false
+	case x.short():
+		return alike || x.sentence()
 	}
-	return later, earlier
+	return alike && f.nouns >= x.limits.Slots && 2*f.nouns >= f.slots
+}
+
+// alignHeadlines aligns the headlines alone.
+func (x *Alignment) alignHeadlines() *Alignment {
+	return align(NewDoc(&Text{Body: x.Later.headline}), NewDoc(&Text{Body: x.Earlier.headline}), x.limits)
+}
+
+// clauseOf is the clause of the first of some words, which is part of a headline.
+func (d *Doc) clauseOf(words string) string {
+	return d.text(d.Clause(max(0, strings.Index(d.Form, words))))
 }
 
 // wordsAt is what two texts say at a place within a clause, in whole words; empty: one says nothing there. A single
 // character tells volumes or colours apart as a clause, too.
-func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string) {
+func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string, noun bool) {
 	l, e := &x.Later, &x.Earlier
 	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > slotMost {
-		return words
+		return words, false
 	}
 	both := func(a, b int) bool { // both texts go on with one token
 		return min(a, b) >= 0 && a < len(l.tokens) && b < len(e.tokens) && l.tokens[a].id == e.tokens[b].id
 	}
 	within := !l.begins(a0) && !e.begins(b0) || both(a1, b1) && !l.begins(a1) && !e.begins(b1)
 	if !within && max(a1-a0, b1-b0) > 1 {
-		return words
+		return words, false
 	}
 	for (l.inWord(a0) || e.inWord(b0)) && both(a0-1, b0-1) {
 		a0, b0 = a0-1, b0-1
@@ -316,7 +337,8 @@ func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string) {
 	for both(a1, b1) && (l.inWord(a1) || e.inWord(b1)) {
 		a1, b1 = a1+1, b1+1
 	}
-	return [2]string{l.text(l.span(a0, a1)), e.text(e.span(b0, b1))}
+	a, b := l.span(a0, a1), e.span(b0, b1)
+	return [2]string{l.text(a), e.text(b)}, l.noun(a) && e.noun(b)
 }
 
 // inWord reports whether a word begins before a token, and has it.

@@ -25,8 +25,8 @@ import (
 // Text is what is compared of an article, as package segment makes it.
 type Text struct {
 	Title, Body string // normal forms: clauses are separated by '\n'
-	// Words are the words of Form in order: the offset where each begins, times two, plus one for a name (a person,
-	// place, company). None: not known.
+	// Words are the words of Form in order: the offset where each begins, times four, plus one for a name (a person,
+	// place, company), plus two for a noun. None: not known.
 	Words     []int32
 	Published int32    // day of publication, in days since 1970; 0: unknown
 	Learned   *Residue // clauses that carry no weight, learned of its source; nil: none
@@ -138,11 +138,11 @@ func (d *Doc) findValues() {
 func (d *Doc) words(s Span) iter.Seq2[Span, bool] {
 	return func(yield func(Span, bool) bool) {
 		words := d.Text.Words
-		i, _ := slices.BinarySearch(words, int32(2*s.Start+2)) // the first one behind Start
-		for i = max(0, i-1); i < len(words) && int(words[i]>>1) < s.End; i++ {
-			start, end := int(words[i]>>1), len(d.Form)
+		i, _ := slices.BinarySearch(words, int32(4*s.Start+4)) // the first one behind Start
+		for i = max(0, i-1); i < len(words) && int(words[i]>>2) < s.End; i++ {
+			start, end := int(words[i]>>2), len(d.Form)
 			if i+1 < len(words) {
-				end = min(int(words[i+1]>>1), end)
+				end = min(int(words[i+1]>>2), end)
 			}
 			w := Span{start, start + len(strings.TrimRight(d.Form[start:end], "\n "))}
 			if w.End > s.Start && !yield(w, words[i]&1 == 1) {
@@ -160,6 +160,13 @@ func (d *Doc) names(s Span) (out []Span) {
 		}
 	}
 	return out
+}
+
+// noun reports whether a word that begins in a stretch of Form is a noun.
+func (d *Doc) noun(s Span) bool {
+	from, _ := slices.BinarySearch(d.Text.Words, int32(4*s.Start))
+	to, _ := slices.BinarySearch(d.Text.Words, int32(4*s.End))
+	return slices.ContainsFunc(d.Text.Words[from:to], func(w int32) bool { return w&2 != 0 })
 }
 
 // Span is Form[Start:End].
@@ -185,8 +192,8 @@ func (d *Doc) Clause(offset int) Span {
 // wordAt reports whether a word begins at an offset of Form.
 func (d *Doc) wordAt(offset int) bool {
 	words := d.Text.Words
-	i, _ := slices.BinarySearch(words, int32(2*offset))
-	return i < len(words) && int(words[i]>>1) == offset
+	i, _ := slices.BinarySearch(words, int32(4*offset))
+	return i < len(words) && int(words[i]>>2) == offset
 }
 
 // Size is about how many bytes a Doc takes, its text included.

@@ -40,6 +40,10 @@ type Limits struct {
 	// Rest is the share of a sentence that makes it another one.
 	Exchanged int     `json:"exchanged"`
 	Rest      float64 `json:"rest"`
+	// Slots is how many nouns at common places of longer texts are others, and Added the share of these places that
+	// other differences are at most, for two fillings of one form.
+	Slots int     `json:"slots"`
+	Added float64 `json:"added"`
 	// Recurs is the number of days between two flashes that are no copies however alike they are. After Stale days
 	// a text that is not nearly all in the earlier one, or has FactsShort new facts, is no copy: ceremonies, annual
 	// notices.
@@ -81,8 +85,8 @@ func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
 		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3,
-		Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Recurs: 3, Stale: 30,
-		Look: .35, Matter: .25, Opening: 100, Both: .5, Run: 4,
+		Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Slots: 2, Added: .34,
+		Recurs: 3, Stale: 30, Look: .35, Matter: .25, Opening: 100, Both: .5, Run: 4,
 		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
 }
 
@@ -134,7 +138,7 @@ const (
 	Update    = "update"    // suspect: quantities have moved on at common places
 	Denial    = "denial"    // suspect: the headline denies the earlier one
 	Moved     = "moved"     // suspect: words of a sentence change places
-	Replaced  = "replaced"  // suspect: another word at one place
+	Replaced  = "replaced"  // suspect: one form with other words
 	Headlines = "headlines" // suspect: the same short body, of which the headlines, two others, say nothing
 	TooLong   = "too-long"  // suspect: by sketches, for texts that are too long to align
 )
@@ -192,14 +196,21 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		return j.as(Suspect, j.suspicion())
 	}
 	denial, exchanged := x.denial(), x.exchanged()
-	ours, theirs := x.replaced()
+	text, title := x.form(), x.alignHeadlines()
+	head := title.form()
 	switch {
 	case j.finds(denial != "" && l.Off != "denials", "a sentence denied?", "%s", denial):
 		return j.as(Suspect, Denial)
 	case j.finds(exchanged >= l.Exchanged, "words of a sentence exchanged?", "%d (%d)", exchanged, l.Exchanged):
 		return j.as(Suspect, Moved)
-	case j.finds(ours != "", "another word at one place?", "%s / %s", ours, theirs):
-		j.Agreement.Subject = [2]string{ours, theirs}
+	case j.finds(x.another(text), "one form with other words?", "%d places, %d of them nouns (%d), "+
+		"%d other differences (%.0f%%): %s / %s", text.slots, text.nouns, l.Slots, text.added, 100*l.Added,
+		text.words[0], text.words[1]):
+		j.Agreement.Subject = text.words
+		return j.as(Suspect, Replaced)
+	case j.finds(head.slots > 0 && head.added == 0 && l.Off != "replaced", "headlines of one form?",
+		"%d places, %d other differences: %s / %s", head.slots, head.added, head.words[0], head.words[1]):
+		j.Agreement.Subject = [2]string{title.Later.clauseOf(head.words[0]), title.Earlier.clauseOf(head.words[1])}
 		return j.as(Suspect, Replaced)
 	}
 	j.finds(true, "which kind of copy?", "%.0f%% of the later text, %.0f%% of the earlier", 100*a, 100*b)
@@ -352,7 +363,7 @@ func (x *Alignment) apart() int {
 }
 
 // code is the version of the code that judges. It changes with every change that may change a verdict.
-const code = "14"
+const code = "15"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = fmt.Sprintf("%s-%08x", code, uint32(xxh3.HashString(data.Denials+data.Numerals+data.Units)))

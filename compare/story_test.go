@@ -21,7 +21,7 @@ func TestOneMatter(t *testing.T) {
 	doc := func(day int32, body string) *Doc {
 		d := Text{Body: body, Published: day}
 		for at := int32(0); int(at) < len(body); at += 6 {
-			d.Words = append(d.Words, 2*at)
+			d.Words = append(d.Words, 4*at)
 		}
 		return NewDoc(&d)
 	}

@@ -285,9 +285,9 @@ func namesOf(x *Text) (names []string) {
 	for i, begin := range x.Begins {
 		end := len(form)
 		if i+1 < len(x.Begins) {
-			end = int(x.Begins[i+1] >> 1)
+			end = int(x.Begins[i+1] >> 2)
 		}
-		name := strings.TrimRight(form[begin>>1:end], "\n ")
+		name := strings.TrimRight(form[begin>>2:end], "\n ")
 		if begin&1 == 1 && !strings.Contains(name, "\n") {
 			names = append(names, name)
 		}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-ego/gse"
 	"github.com/zeebo/xxh3"
@@ -90,16 +92,19 @@ func (l *lexicon) weight(hash uint64) float32 {
 	return float32(l.rarest) / idfUnit
 }
 
-// names reports whether a word of the text is a place, company, person or other name of two characters or more.
-func (l *lexicon) names(t cut.Token) bool {
-	if t.Word == 0 || t.End-t.Start <= 3 {
-		return false
+// class is 1 for a word of the text that is a place, company, person or other name of two characters or more, and 1 for
+// a noun, or what the dictionary does not have.
+func (l *lexicon) class(t cut.Token) (name, noun int32) {
+	if t.Word == 0 {
+		return 0, 1
 	}
-	switch l.Tag(t.Word) {
-	case "nr", "nrt", "nrfg", "ns", "nt", "nz":
-		return true
+	switch tag := l.Tag(t.Word); {
+	case slices.Contains([]string{"nr", "nrt", "nrfg", "ns", "nt", "nz"}, tag) && t.End-t.Start > 3:
+		return 1, 1
+	case strings.HasPrefix(tag, "n"), tag == "vn", tag == "j":
+		return 0, 1
 	}
-	return false
+	return 0, 0
 }
 
 // addWords adds the words of a user's dictionary. Those that are in no shipped dictionary are rare, whatever

@@ -23,8 +23,8 @@ type Text struct {
 	// Terms are the features of the fingerprint; none only for Blank.
 	Terms []Term
 	// Begins are the words of what is compared, which is Body, or Title, a '\n' and Body where the body is short: the
-	// offset where each begins, times two, plus one for a place, company, person or other name of two characters or
-	// more, and for a word of that length in the title of a work, 《…》.
+	// offset where each begins, times four, plus one for a place, company, person or other name of two characters or
+	// more, and for a word of that length in the title of a work, 《…》, plus two for a noun.
 	Begins []int32
 
 	title, body       normalizer
@@ -73,14 +73,15 @@ func (t *Text) findWords(l *lexicon) {
 				end = len(form)
 			}
 		}
-		begin := (w.Start + int32(shift)) << 1
-		for len(titles) > 0 && titles[0].end <= int(begin>>1) {
+		start := int(w.Start) + shift
+		for len(titles) > 0 && titles[0].end <= start {
 			titles = titles[1:]
 		}
-		if l.names(w) || len(titles) > 0 && titles[0].start <= int(begin>>1) && w.End-w.Start > 3 {
-			begin |= 1
+		name, noun := l.class(w)
+		if len(titles) > 0 && titles[0].start <= start && w.End-w.Start > 3 {
+			name = 1
 		}
-		t.Begins = append(t.Begins, begin)
+		t.Begins = append(t.Begins, int32(start)<<2|noun<<1|name)
 	}
 }
 

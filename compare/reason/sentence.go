@@ -40,7 +40,7 @@ var because = map[string]Phrase{
 	compare.Exact:     {"正文与先到稿或其副本相同", "the body is that of the earlier text or of a copy"},
 	compare.Denial:    {"标题与先到稿说法相反", "the headline denies the earlier one"},
 	compare.Moved:     {"句中词语换了位置", "words of a sentence have changed places"},
-	compare.Replaced:  {"一处换了词", "another word at one place"},
+	compare.Replaced:  {"换了词", "other words"},
 	compare.Headlines: {"正文相同，标题各说各的", "one body under two headlines"},
 	compare.TooLong:   {"全文过长，只按摘要比较", "too long to compare in full"},
 	compare.OtherDay:  {"另一日的同类消息", "news of its kind of another day"},

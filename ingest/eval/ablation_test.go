@@ -43,6 +43,7 @@ func TestAblation(t *testing.T) {
 		{"disagree_short", func(l *compare.Limits) { l.DisagreeShort = 2 }},
 		{"subjects", func(l *compare.Limits) { l.Subjects = never }},
 		{"exchanged", func(l *compare.Limits) { l.Exchanged = never }},
+		{"slots", func(l *compare.Limits) { l.Slots = never }},
 		{"rest", func(l *compare.Limits) { l.Rest = 1 }},
 		{"recurs", func(l *compare.Limits) { l.Recurs = never }},
 		{"look", func(l *compare.Limits) { l.Look = 0 }},
