@@ -39,8 +39,6 @@ type Config struct {
 
 	Shared *Shared // states are in a Redis instead of the file; may be nil. The store closes it
 
-	Old *redis.Old // a store that is asked as well, for users of the default history; may be nil
-
 	Stories *story.Stories // for requests with the scope story; may be nil
 
 	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits

@@ -3,7 +3,6 @@ package exposure
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
@@ -33,22 +32,15 @@ func (s *Store) story(item string) []string {
 	return append([]string{item}, s.cfg.Stories.Others(item)...)
 }
 
-// evidence is what states and the old store hold of items, as a filter would find it. Package must ends it.
-func (s *Store) evidence(ctx context.Context, user, scene string, items []string) *trace.Evidence {
+// evidence is what states hold of items, as a filter would find it. Package must ends it.
+func (s *Store) evidence(ctx context.Context, user, scene string, items []string) (ev trace.Evidence) {
 	must.Do(s.checkQuery(user, scene, items))
-	ev, asksOld := new(trace.Evidence), false
 	for _, history := range s.scene(scene).Reads {
 		for users, i := []string{user}, 0; i < len(users); i++ {
 			h := s.queryIn(ctx, history, users[i], items)
-			ev.Histories = append(ev.Histories, h)
-			asksOld = asksOld || i == 0 && history == "" && !h.Imported
+			ev = append(ev, h)
 			users = state.Union(users, h.Linked)
 		}
-	}
-	if old := s.cfg.Old; old != nil && (asksOld || old.Shadow && slices.Contains(s.scene(scene).Reads, "")) {
-		var err error
-		ev.Old, err = old.History(ctx, user)
-		ev.Shadow, ev.Late = old.Shadow, err != nil
 	}
 	return ev
 }
@@ -68,8 +60,8 @@ func (s *core) traceReport(e eventlog.Entry, what string, q *wire.Query, outcome
 func (s *Store) traceFilter(ctx context.Context, r *request, o wire.Outcome) {
 	if l := s.Traces.Begin(r.User, "filter"); l != nil {
 		ctx = context.WithoutCancel(ctx) // it may have ended
-		evidence := func(items []string) (*trace.Evidence, error) {
-			return must.Try(func() *trace.Evidence { return s.evidence(ctx, r.User, r.Scene, items) })
+		evidence := func(items []string) (trace.Evidence, error) {
+			return must.Try(func() trace.Evidence { return s.evidence(ctx, r.User, r.Scene, items) })
 		}
 		l.Answer(&r.answer, o, evidence, s.story)
 		s.Traces.End(l)

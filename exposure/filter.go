@@ -33,9 +33,8 @@ type request struct {
 	order  []uint32 // for at_least: rank<<16 | number of an id that only shards hold
 
 	links      state.Links // of the user asked last
-	imported   bool
-	users      []string // whose histories count
-	otherKeys  []uint32 // keys and marks of such a user
+	users      []string    // whose histories count
+	otherKeys  []uint32    // keys and marks of such a user
 	otherMarks []byte
 	stories    story.Found // with scope story
 }
@@ -127,7 +126,7 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 	r.answer.Query, r.answer.Keys, r.answer.Marks, r.answer.Order = &r.Query, r.keys[:n], r.marks[:n], r.order
 	o := r.answer.Choose()
 	s.traceFilter(ctx, r, o)
-	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "legacy" || o.Degraded == "story") && o.Items+o.Relaxed > 0 {
+	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "story") && o.Items+o.Relaxed > 0 {
 		if err := s.markDelivered(ctx, r); err != nil {
 			if ctx.Err() == nil || errors.Is(err, ErrFull) {
 				return wire.Outcome{}, err
@@ -151,10 +150,8 @@ func (s *Store) keysOf(r *request, dst []uint32, user string) []uint32 {
 	return dst
 }
 
-// look marks the keys by the histories that the scene reads, of the user and of those linked to the user, and by
-// the old store.
+// look marks the keys by the histories that the scene reads, of the user and of those linked to the user.
 func (s *Store) look(ctx context.Context, r *request) (err error) {
-	old, imported := s.cfg.Old, false
 	reads := s.scene(r.Scene).Reads
 	if s.fleet != nil {
 		var cancel context.CancelFunc
@@ -165,27 +162,20 @@ func (s *Store) look(ctx context.Context, r *request) (err error) {
 		if err = s.lookIn(ctx, r, history, i == 0); err != nil {
 			break
 		}
-		imported = imported || history == "" && r.imported
 	}
 	if err != nil || len(reads) == 0 {
 		r.keys = s.keysOf(r, r.keys, r.User)
 		r.marks = slices.Grow(r.marks[:0], len(r.keys))[:len(r.keys)]
 		clear(r.marks)
 	}
-	if err == nil && r.told() {
+	if err != nil {
+		return err
+	}
+	if r.told() {
 		r.stories.Spread(r.Scope == "story", r.Adds, r.keys, r.marks)
 	}
-	if old != nil && slices.Contains(reads, "") && (err == nil || old.Shadow) {
-		if !old.Ask(ctx, err == nil, imported, &r.Query, r.marks[:r.Len()]) {
-			r.answer.Degraded = "legacy"
-		} else if old.Shadow {
-			err = nil
-		}
-	}
-	if err == nil {
-		r.sortOrder()
-	}
-	return err
+	r.sortOrder()
+	return nil
 }
 
 // lookIn marks the keys by one history. What another one than the first holds is never relaxed.
@@ -201,9 +191,6 @@ func (s *Store) lookIn(ctx context.Context, r *request, history string, first bo
 		}
 		if err := s.lookAt(ctx, r, history, r.users[i], keys, marks, i > 0 || first); err != nil {
 			return err
-		}
-		if i == 0 {
-			r.imported = r.links.Imported
 		}
 		if i > 0 || !first {
 			r.join(first)

@@ -30,7 +30,7 @@ func metricNames(text string) map[string]bool {
 // metric has. Every alert has its paragraph.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--legacy-redis", "redis://127.0.0.1:1", "--shadow")
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	for path, body := range map[string]string{"/items": string(article(1)), "/exposures": `{"user":"u","kind":"seen","items":["n1"]}`} {
 		if status, answer, err := s.post(path, []byte(body)); status/100 != 2 {
 			t.Fatal(status, string(answer), err)

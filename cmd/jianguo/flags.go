@@ -170,12 +170,8 @@ type externalBus struct {
 
 // legacyFlags name the store that the platform had before.
 type legacyFlags struct {
-	LegacyRedis   string        `help:"${legacy_redis}" placeholder:"URL"`
-	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}"`
-	LegacyTimeout time.Duration `help:"How long a filter waits for it." range:"1ms..1m" default:"5ms"`
-	LegacyAll     bool          `help:"Import all of its users in the background, not only those asked about."`
-	LegacyDryRun  bool          `help:"Print five of its users as they would be imported, count its keys, and exit."`
-	Shadow        bool          `help:"Let the old store alone answer filters, and count the differences."`
+	LegacyRedis string `help:"${legacy_redis}" placeholder:"URL"`
+	LegacyKey   string `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}"`
 }
 
 // flagTexts are what does not fit into a tag.
@@ -193,9 +189,8 @@ var flagTexts = kong.Vars{
 		"embedded bus; fewer where the limit of open files is low.",
 	"stream_prefix": "Begins the names of the streams, where another application uses ITEMS, VERDICTS, DEAD or " +
 		"EXPOSURES. Subjects stay the same.",
-	"legacy_redis": "Also ask this Redis about users who are not imported yet, and import them: " +
-		"redis://[user:password@]host:port/db.",
-	"strictness": "what makes news; copies: a sentence, 30 characters; rewrites: a paragraph, 80; stories: 200",
+	"legacy_redis": "Import all users of this Redis in the background: redis://[user:password@]host:port/db.",
+	"strictness":   "what makes news; copies: a sentence, 30 characters; rewrites: a paragraph, 80; stories: 200",
 }
 
 // busWait is how long a start waits for a bus: elections of a cluster take seconds. Tests set less.

@@ -160,7 +160,7 @@ func TestImportAll(t *testing.T) {
 	redisDo(t, c, "SADD", "seen:{"+strings.Repeat("long", 100)+"}", "a")
 	before := digests(t, c)
 	s.stop()
-	legacy := append(args, "--legacy-redis", "redis://"+nodes[1], "--legacy-key", "seen:{{user}}", "--legacy-all")
+	legacy := append(args, "--legacy-redis", "redis://"+nodes[1], "--legacy-key", "seen:{{user}}")
 	s = serve(t, s.binary, s.data, legacy...)
 	for i := range testbed.Count(3, 5, 20) {
 		s.ready()
@@ -199,4 +199,29 @@ func digests(t *testing.T, c rueidis.Client) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, "\n")
+}
+
+// TestLegacyKey: a pattern without a user is an error that names the flag; with one that matches nothing nobody is
+// imported, and the log says so.
+func TestLegacyKey(t *testing.T) {
+	t.Parallel()
+	addr := startRedis(t)
+	redisDo(t, redisClient(t, addr), "SADD", "seen:{u}", "old")
+	legacy := []string{"--nats-listen", "127.0.0.1:0", "--legacy-redis", "redis://" + addr, "--legacy-key"}
+	out, err := exec.Command(plainBinary(t), append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"},
+		append(legacy, "seen:")...)...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), `--legacy-key "seen:": it must have {user} once`) {
+		t.Errorf("a key without a user: %v %s", err, out)
+	}
+	s := serve(t, plainBinary(t), t.TempDir(), append(legacy, "shown:{user}")...)
+	s.ready()
+	s.eventually("the log says so", func() bool { return strings.Contains(s.log.String(), "--legacy-key shown:{user}: no ZSET") })
+	s.stop()
+	s = serve(t, s.binary, s.data, append(legacy, "seen:{{user}}")...)
+	s.ready()
+	s.eventually("what the old store holds is dropped", func() bool {
+		var answer struct{ Items []string }
+		s.ask("/filter", `{"user":"u","items":["old","new"]}`, &answer)
+		return slices.Equal(answer.Items, []string{"new"})
+	})
 }

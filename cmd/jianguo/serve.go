@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 	_ "time/tzdata" // for machines without a zone database
 
@@ -23,7 +22,6 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/redis"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 	"jianguo/index"
@@ -44,9 +42,6 @@ type serveCmd struct {
 
 // Run serves until a signal arrives.
 func (c *serveCmd) Run(co *streams) error {
-	if c.LegacyDryRun && c.LegacyRedis != "" {
-		return redis.DryRun(co.ctx, c.LegacyRedis, c.LegacyKey, co.out)
-	}
 	s, err := c.open(co, c.Data)
 	if errors.Is(err, context.Canceled) {
 		return nil // stopped during the start
@@ -235,12 +230,6 @@ func (f *serveFlags) openMetrics(s *service) {
 func (f *serveFlags) openExposure(co *streams, s *service) {
 	zone, err := time.LoadLocation(f.TimeZone)
 	must.Dof(err, "--time-zone")
-	s.old = must.Get(f.legacyFlags.open(co))
-	if sc, ok := s.histories.Scenes[""]; s.old != nil && ok && !(slices.Contains(sc.Reads,
-		"") && slices.Contains(sc.Writes, "")) {
-		must.Do(fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are "+
-			"imported into", f.ExposurePolicy))
-	}
 	s.stories = story.New()
 	js := bus.JetStream(s.conn)
 	var dead *bus.DeadLetters
@@ -252,7 +241,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	}))
 	together := must.Get(f.shared(co, s, js))
 	s.exposure = must.Get(exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures),
-		Log: s.reports, Shared: together, Old: s.old, Stories: s.stories,
+		Log: s.reports, Shared: together, Stories: s.stories,
 		Policies: s.histories.Policies, Kinds: s.histories.Kinds, Scenes: s.histories.Scenes,
 		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20,
 		FlushAge:   f.ExposureFlush,
@@ -267,13 +256,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		},
 		Forgotten: dead.Forget}))
 	s.closers.add(s.exposure.Close)
-	if s.old != nil {
-		s.metrics.MustRegister(s.old)
-		s.old.Import = historyImport(s.exposure, s.histories.Policies[""], zone)
-		if f.LegacyAll {
-			go s.old.ImportAll(co.ctx)
-		}
-	}
+	must.Do(f.importOld(co, s, zone))
 	must.Do(datadir.Record(s.dir))
 	s.kept = must.Get(datadir.OpenKept(s.dir, co.log))
 }

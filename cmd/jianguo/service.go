@@ -17,7 +17,6 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/redis"
 	"jianguo/exposure/story"
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -53,7 +52,6 @@ type service struct {
 
 	reports   *eventlog.NATS // the log of exposures
 	exposure  *exposure.Store
-	old       *redis.Old // nil: there is none
 	stories   *story.Stories
 	histories exposure.Config // of users, without the rest
 	kept      datadir.Kept    // none until all files are open

@@ -62,9 +62,9 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 		held := rapid.IntRange(1, 900).Draw(t, "held")
 		step := rapid.SampledFrom([]time.Duration{0, time.Minute, 3 * time.Hour}).Draw(t, "step")
 		skew := rapid.SampledFrom([]time.Duration{-time.Hour, 0, 2 * time.Hour}).Draw(t, "skew") // of the old store's clock
-		var old []trace.Exposure
+		var old []redis.Exposure
 		for i := range held {
-			old = append(old, trace.Exposure{ID: fmt.Sprint("old-", i), At: now.Add(skew - time.Duration(i)*step)})
+			old = append(old, redis.Exposure{ID: fmt.Sprint("old-", i), At: now.Add(skew - time.Duration(i)*step)})
 		}
 		info, err := store.Query(context.Background(), "u", "", nil)
 		if err != nil {
@@ -103,8 +103,8 @@ func tempDir(t *rapid.T) string {
 // TestPlanForgets: what a policy would forget is not sent.
 func TestPlanForgets(t *testing.T) {
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, shanghai)
-	ago := func(days int, id string) trace.Exposure { return trace.Exposure{ID: id, At: now.AddDate(0, 0, -days)} }
-	list := []trace.Exposure{ago(0, "a"), ago(1, "b"), ago(1, "b"), ago(40, "c"), ago(400, "d"), {ID: ""}}
+	ago := func(days int, id string) redis.Exposure { return redis.Exposure{ID: id, At: now.AddDate(0, 0, -days)} }
+	list := []redis.Exposure{ago(0, "a"), ago(1, "b"), ago(1, "b"), ago(40, "c"), ago(400, "d"), {ID: ""}}
 	for _, c := range []struct {
 		policy string
 		want   []string // oldest first
@@ -127,7 +127,7 @@ func TestPlanForgets(t *testing.T) {
 		}
 	}
 	p, _ := state.ParsePolicy("rotate")
-	if reports := redis.Plan(&p, []trace.Exposure{ago(6, "x")}, trace.History{}, now); reports != nil {
+	if reports := redis.Plan(&p, []redis.Exposure{ago(6, "x")}, trace.History{}, now); reports != nil {
 		t.Errorf("a user who was away for six days: %v", reports)
 	}
 }

@@ -4,7 +4,6 @@ package trace
 
 import (
 	_ "embed"
-	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -13,18 +12,7 @@ import (
 
 // Evidence is what is held of some items, in each history that the scene reads, by the user and then by all whose
 // histories count as well.
-type Evidence struct {
-	Histories []History
-	Old       []Exposure // what the old store holds, if it counts
-	Late      bool       // the old store counts, and did not answer
-	Shadow    bool       // the old store alone answers filters
-}
-
-// Exposure is an item that a user was shown, and when; zero if that is not known.
-type Exposure struct {
-	ID string
-	At time.Time
-}
+type Evidence []History
 
 // place is where an item may be held, as a template says it.
 type place struct {
@@ -49,25 +37,22 @@ func (p place) AgoOldest() int { return p.Ago() + p.In().Keys - 1 }
 
 // Why says in a sentence each where the item with a number is held. Held says whether a filter drops it.
 // asked is the item of the request, which may be another one of the story.
-func (e *Evidence) Why(number int, asked string) (reasons []string, held bool) {
-	item, story := e.Histories[0].Items[number].Item, ""
+func (e Evidence) Why(number int, asked string) (reasons []string, held bool) {
+	item, story := e[0].Items[number].Item, ""
 	if item != asked {
 		story = item
 	}
-	for i := range e.Histories {
-		h := &e.Histories[i]
+	for i := range e {
+		h := &e[i]
 		p := place{History: h, Where: h.Items[number], Story: story}
 		excepted := p.Excepted && p.Shard >= 0 && !h.Expired && story == ""
-		if e.Shadow && !e.Late || !p.Seen && !excepted {
+		if !p.Seen && !excepted {
 			continue
 		}
-		if h.User != e.Histories[0].User {
+		if h.User != e[0].User {
 			p.Linked = h.User
 		}
 		reasons, held = append(reasons, text("place", p)), held || p.Seen
-	}
-	if i := slices.IndexFunc(e.Old, func(old Exposure) bool { return old.ID == item }); i >= 0 {
-		reasons, held = append(reasons, text("old", map[string]any{"Story": story, "At": &e.Old[i].At})), true
 	}
 	return reasons, held
 }
@@ -79,23 +64,18 @@ type Explanation struct {
 	Policy    string    `json:"policy"`
 	Dropped   bool      `json:"dropped"`          // with the scope item
 	Story     bool      `json:"dropped_by_story"` // with the scope story
-	Degraded  string    `json:"degraded,omitempty"`
-	Reasons   []string  `json:"reasons"`   // sentences: of the item itself, then of others of its story
-	Histories []History `json:"histories"` // what they were made from
+	Reasons   []string  `json:"reasons"`          // sentences: of the item itself, then of others of its story
+	Histories []History `json:"histories"`        // what they were made from
 }
 
 // Explain concludes from the evidence for an item, number 0, and for the others of its story.
-func (e *Evidence) Explain() *Explanation {
-	own := &e.Histories[0]
-	x := &Explanation{User: own.User, Item: own.Items[0].Item, Policy: own.Policy, Reasons: []string{},
-		Histories: e.Histories}
+func (e Evidence) Explain() *Explanation {
+	own := &e[0]
+	x := &Explanation{User: own.User, Item: own.Items[0].Item, Policy: own.Policy, Reasons: []string{}, Histories: e}
 	for i := range own.Items {
 		reasons, held := e.Why(i, x.Item)
 		x.Reasons = append(x.Reasons, reasons...)
 		x.Dropped, x.Story = x.Dropped || held && i == 0, x.Story || held
-	}
-	if e.Late {
-		x.Degraded = "legacy"
 	}
 	return x
 }
@@ -163,7 +143,7 @@ type History struct {
 	Bytes      int        `json:"bytes"`  // as stored
 	Rate       float64    `json:"false_positive_rate"`
 	Linked     []string   `json:"linked,omitempty"`   // users whose histories count as well
-	Imported   bool       `json:"imported,omitempty"` // the old store is not asked any more
+	Imported   bool       `json:"imported,omitempty"` // from the store that the platform had before
 	Items      []Where    `json:"items,omitempty"`
 
 	Others []History `json:"others,omitempty"` // the other histories of the scene

@@ -183,7 +183,7 @@ func (l *Line) Report(e eventlog.Entry, q *wire.Query, outcome error) {
 // Answer is about an answer to a filter. evidence finds what holds some items, and story lists an item and the
 // others of its story.
 func (l *Line) Answer(a *wire.Answer, o wire.Outcome,
-	evidence func(items []string) (*Evidence, error), story func(id string) []string) {
+	evidence func(items []string) (Evidence, error), story func(id string) []string) {
 	q := a.Query
 	l.Scene, l.Scope, l.Asked, l.Max, l.AtLeast, l.Degraded = q.Scene, q.Scope, q.Len(), q.Max, q.AtLeast, o.Degraded
 	said := map[byte]string{kernel.Unseen: "returned", wire.Relaxed: "returned, relaxed",
