@@ -13,7 +13,6 @@ import (
 var decoders = map[string]string{
 	"api/tokens.parseHash":               "api/tokens.FuzzRead",
 	"api.decodeDecision":                 "api.FuzzDecodeDecision",
-	"bus.unpack":                         "bus.FuzzUnpack",
 	"exposure.decodeReport":              "exposure.FuzzDecodeReport",
 	"exposure.ParsePolicy":               "exposure.FuzzParsePolicy",
 	"exposure/state.ParsePolicy":         "exposure.FuzzParsePolicy",

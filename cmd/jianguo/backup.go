@@ -22,8 +22,7 @@ import (
 
 type backupCmd struct {
 	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
-	To       string `arg:"" optional:"" help:"The directory to create, for jianguo restore --from."`
-	Upload   bool   `help:"Put the copy into the object store of the external bus, for jianguo restore."`
+	To       string `arg:"" help:"The directory to create, for jianguo restore --from."`
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
 	busAccess
 }
@@ -36,40 +35,21 @@ const unfinished = ".unfinished"
 func (c *backupCmd) Run(co *streams) error {
 	return must.Catch(func() {
 		must.Do(isDataDir(c.Data))
-		named := c.To != ""
-		switch {
-		case !named && !c.Upload:
-			must.Do(errors.New("where to? name a directory to create, or --upload"))
-		case !named:
-			c.To = filepath.Clean(c.Data) + ".upload"
-		}
 		if _, err := os.Lstat(c.To); !errors.Is(err, fs.ErrNotExist) {
 			must.Do(errors.Join(fmt.Errorf("a backup is a new directory, and %s exists", c.To), err))
 		}
 		to := filepath.Clean(c.To)
-		c.make(co, func() { c.copy(co) })
-		if c.Upload {
-			if err := must.Catch(func() { c.upload(co) }); err != nil {
-				must.Do(errors.Join(err, os.RemoveAll(c.To)))
-			}
-		}
-		if named {
-			must.Do(c.name(to))
-		} else {
-			must.Do(os.RemoveAll(c.To))
-		}
+		c.make(co)
+		must.Do(c.name(to))
 	})
 }
 
-// make fills a directory that has another name than To, and is marked as unfinished, and verifies it. To is
+// make makes the copy in a directory that has another name than To, and is marked as unfinished, and verifies it. To is
 // then its name. Package must ends it.
-func (c *backupCmd) make(co *streams, fill func()) {
+func (c *backupCmd) make(co *streams) {
 	owner, err := datadir.OwnerOf(c.To) // of what is replaced
-	if err != nil && c.Data != "" {
-		owner, err = datadir.OwnerOf(c.Data)
-	}
 	if err != nil {
-		owner = datadir.Owner{} // a new directory: root's, if root makes it
+		owner = must.Get(datadir.OwnerOf(c.Data))
 	}
 	aside := filepath.Clean(c.To) + unfinished
 	if m, err := datadir.ReadManifest(aside); err == nil && m != nil && m.Unfinished {
@@ -79,7 +59,7 @@ func (c *backupCmd) make(co *streams, fill func()) {
 	c.To = aside
 	if err := must.Catch(func() {
 		must.Do(datadir.Manifest{Unfinished: true}.Write(aside))
-		fill()
+		c.copy(co)
 	}); err != nil {
 		must.Do(errors.Join(fmt.Errorf("copy not complete: %w", err), os.RemoveAll(aside)))
 	}
@@ -95,24 +75,6 @@ func (c *backupCmd) make(co *streams, fill func()) {
 // name gives the directory that make has filled its name.
 func (c *backupCmd) name(to string) error {
 	return errors.Join(os.Rename(c.To, to), syncFS(to))
-}
-
-// upload puts the copy into the object store of the bus that the service uses. Package must ends it.
-func (c *backupCmd) upload(co *streams) {
-	holder := must.Get(datadir.ReadHolder(c.Data))
-	if holder.NATS == "" || holder.Token != "" {
-		must.Do(errors.New("--upload: no service with an external bus (--nats) runs on the directory"))
-	}
-	service := reachFlags{NATS: holder.NATS, busAccess: c.busAccess}
-	service.StreamPrefix = holder.StreamPrefix
-	conn := must.Get(service.connect(&co.ctx, co.log))
-	defer conn.Close()
-	replicas := 1
-	if conn.ConnectedClusterName() != "" {
-		replicas = 3
-	}
-	size := must.Get(bus.Upload(co.ctx, conn, service.StreamPrefix, replicas, c.To))
-	must.Get(fmt.Fprintf(co.out, "uploaded: %d bytes\n", size))
 }
 
 // isDataDir returns an error if a directory has never been a data directory.

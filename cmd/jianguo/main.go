@@ -53,7 +53,7 @@ type cli struct {
 	Repair     repairCmd     `cmd:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
 	Reindex    reindexCmd    `cmd:"" help:"Compute fingerprints again, after a change of recipe."`
 	Backup     backupCmd     `cmd:"" help:"Copy a data directory, in use or not."`
-	Restore    restoreCmd    `cmd:"" help:"Make a data directory of the backup that a bus holds."`
+	Restore    restoreCmd    `cmd:"" help:"Make a data directory of a backup."`
 	Migrate    migrateCmd    `cmd:"" help:"Move users' histories into the Redis of a fleet, or back."`
 	Dead       deadCmd       `cmd:"" help:"List, show, replay or drop messages that were refused."`
 	Token      tokenCmd      `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
