@@ -68,7 +68,7 @@ func (c *demoCmd) show(co *streams, s *ownService, dir string) {
 	lines := must.Get(fs.ReadFile(data.FS, "sample/corpus.jsonl"))
 	must.Do(os.WriteFile(corpus, lines, 0o640))
 	outcomes := map[string]*ingest.Outcome{}
-	sum := publishFiles(co, conn, []string{corpus}, "", "", func(o *ingest.Outcome) {
+	sum := publishFiles(co, conn, []string{corpus}, func(o *ingest.Outcome) {
 		if o.Event != nil {
 			outcomes[o.Event.ID] = o
 		}

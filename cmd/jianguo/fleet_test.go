@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -242,6 +243,7 @@ func (f *fleet) compare(events []published) {
 		f.t.Fatal(err)
 	}
 	alone, duplicates := strings.Split(strings.TrimSpace(string(raw)), "\n"), 0
+	slices.SortFunc(alone, func(a, b string) int { return cmp.Compare(eventNumber(a), eventNumber(b)) })
 	for i, e := range events {
 		if i >= len(alone) || eventTime.ReplaceAllString(alone[i], "") != e.line {
 			f.t.Fatalf("event %d of %d is\n%s\nand one process says\n%s", i+1, len(alone), e.line, alone[min(i, len(alone)-1)])
@@ -253,6 +255,11 @@ func (f *fleet) compare(events []published) {
 	if duplicates == 0 {
 		f.t.Error("no event is a duplicate")
 	}
+}
+
+func eventNumber(line string) (n int) {
+	_, _ = fmt.Sscanf(line, `{"event":%d`, &n)
+	return n
 }
 
 func outageTable() string {
