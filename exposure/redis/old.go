@@ -84,8 +84,8 @@ func (w walked) String() string {
 	return fmt.Sprintf("%d users, %d foreign keys %s", w.users, w.foreign, strings.Join(w.names, ", "))
 }
 
-// importAll walks over the keys. One of another type, or of what is no user id, is foreign. Users are read one after the
-// other, with rests as long as the reads, which leave the old store to others.
+// importAll walks over the keys. One of another type, or of what is no user id, is foreign. Users are read one after
+// the other, with rests as long as the reads, which leave the old store to others.
 func (o *Old) importAll(ctx context.Context) (w walked, err error) {
 	client, err := rueidis.NewClient(o.option)
 	if err != nil {
