@@ -101,7 +101,7 @@ func (l *lexicon) class(t cut.Token) (name, noun int32) {
 	switch tag := l.Tag(t.Word); {
 	case slices.Contains([]string{"nr", "nrt", "nrfg", "ns", "nt", "nz"}, tag) && t.End-t.Start > 3:
 		return 1, 1
-	case strings.HasPrefix(tag, "n"), tag == "vn", tag == "j":
+	case tag == "", strings.HasPrefix(tag, "n"), tag == "vn", tag == "j": // a user's words may have none
 		return 0, 1
 	}
 	return 0, 0
