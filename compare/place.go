@@ -32,9 +32,8 @@ func (x *Alignment) Disagree(later, earlier Span) (a, b Span, date, ok bool) {
 	return a, b, false, false
 }
 
-// Name is a stretch in whole words, without the quantities at its ends. known: a name of the dictionary is in it, or
-// what the dictionary does not have.
-func (d *Doc) Name(s Span) (name Span, known bool) {
+// Name is a stretch in whole words, without the quantities at its ends; empty if it goes over clauses.
+func (d *Doc) Name(s Span) Span {
 	s = d.whole(s)
 	for i, end := d.overlapping(s); i < end; i++ {
 		if v := &d.values[i]; v.Start <= s.Start {
@@ -47,9 +46,9 @@ func (d *Doc) Name(s Span) (name Span, known bool) {
 	s.End = s.Start + len(strings.TrimRight(form, "\n "))
 	s.Start += len(form) - len(strings.TrimLeft(form, "\n "))
 	if s.Start >= s.End || strings.Contains(d.Form[s.Start:s.End], "\n") {
-		return Span{}, false
+		return Span{}
 	}
-	return s, len(d.names(s)) > 0 || d.unlisted(s)
+	return s
 }
 
 // Phrase is a quantity with all words before it, from its clause and behind the last quantity.

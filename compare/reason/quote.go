@@ -20,7 +20,6 @@ const (
 	quoteLeast  = 18  // that are new
 	newMost     = 48  // that count
 	nearby      = 150 // before it and behind it
-	newShare    = .2  // of a sentence
 	retoldShare = .37 // of a sentence that the earlier text has at one place of its length: it says the same
 	ends        = "。！？；!?"
 	pauses      = "，：,:"
@@ -28,12 +27,12 @@ const (
 
 // What is known of a byte of an original.
 const (
-	left   = iota // it is not compared: punctuation, page residue
-	known         // it is no word of two characters, or was not looked up
-	shared        // the earlier text has its word
-	fresh         // its word stands nowhere in the earlier text
-	name          // likewise, and it is one
-	figure        // its quantity stands nowhere in the earlier text
+	residue = iota // it is not compared: punctuation, page residue
+	known          // it is no word of two characters, or was not looked up
+	shared         // the earlier text has its word
+	fresh          // its word stands nowhere in the earlier text
+	name           // likewise, and it is one
+	figure         // its quantity stands nowhere in the earlier text
 )
 
 // marked counts the bytes of a stretch by what is known of them.
@@ -48,8 +47,8 @@ func (n marked) share(weight int) float64 {
 	return float64(n[fresh]+weight*n.facts()) / float64(1+n.words())
 }
 
-// quotes is what says most of what is new: a sentence, or the first clauses of a long one, of which a fifth is new, and
-// that the earlier text does not say in other words, or without its number.
+// quotes is what says most of what is new: a sentence, or the first clauses of a long one, that the earlier text does
+// not say in other words, or without its number.
 func (p *pair) quotes() (best []string) {
 	marks, text, most := p.marks(), p.later.Text, math.Inf(-1)
 	around := func(from, to int) (n marked) {
@@ -63,7 +62,7 @@ func (p *pair) quotes() (best []string) {
 		n, near := around(start, end), around(start-nearby, end+nearby)
 		apart := n[shared] == 0 // of another matter, or put around the article
 		vague := (cut || apart) && n.facts() == 0
-		if n.share(2) < newShare || n[fresh]+2*n.facts() < quoteLeast || vague && n[fresh] < 2*quoteLeast ||
+		if n[fresh]+2*n.facts() < quoteLeast || vague && n[fresh] < 2*quoteLeast ||
 			apart && min(around(start-nearby, start)[shared], around(end, end+nearby)[shared]) < 2*quoteLeast ||
 			strings.Contains(p.earlier.Text, said) {
 			return
@@ -146,45 +145,39 @@ func pieces(text string) (out []uint64) {
 // piece is a Han character, a Latin word, or the digits of a number up to its point.
 var piece = regexp.MustCompile(`\p{Han}|[a-zA-Z]+|\d+`)
 
-// sentences calls f with the item's sentences, or the first clauses of long ones, without page residue and the sentence
-// that follows it: a headline may run into the first one. What ends without a full stop is a caption or a credit, and
-// whose a speech is, is said elsewhere.
+// sentence is one with its full stop and no gap, as captions and credits have; pause is where one may be cut.
+var (
+	sentence = regexp.MustCompile(`(?:[^。！？；!?\s\p{Z}]\p{Z}?)+[。！？；!?]”?`)
+	pause    = regexp.MustCompile(`[，：]|[,:](?:\D|$)`)
+)
+
+// sentences calls f with the item's sentences, or the first clauses of long ones, without the page residue that they
+// begin with. One that goes on behind residue and a pause may be a headline that runs into a sentence; whose a speech
+// is, is said elsewhere.
 func (p *pair) sentences(marks []byte, f func(said string, start, end int, cut bool)) {
-	text, from, residue := p.later.Text, 0, false
-	said, start, end, open, cut := "", -1, 0, true, false // of the sentence; start -1: it has not begun
-	for i, r := range text {
-		ended, broken := strings.ContainsRune(ends, r), r == '\n' || r == '\t'
-		inNumber := i > 0 && i+1 < len(text) && unicode.IsDigit(rune(text[i-1])) && unicode.IsDigit(rune(text[i+1]))
-		if !broken && !ended && (inNumber || !strings.ContainsRune(pauses, r)) {
-			continue
-		}
-		to, begins := i+utf8.RuneLen(r), from
-		if ended && strings.HasPrefix(text[to:], "”") {
-			to += len("”")
-		}
-		letters := strings.ContainsFunc(text[from:to], unicode.IsLetter)
-		residue = residue || letters && len(bytes.Trim(marks[from:to], "\x00")) == 0
-		for k, r := range text[from:to] { // behind the residue that it begins with
-			if unicode.IsLetter(r) && marks[from+k] == left {
-				begins = from + k + utf8.RuneLen(r)
+	for _, at := range sentence.FindAllStringIndex(p.later.Text, -1) {
+		text, begins, left := p.later.Text[at[0]:at[1]], 0, at[1]-at[0]
+		stops := append(pause.FindAllStringIndex(text, -1), []int{len(text)})
+		for i, r := range text {
+			if letter := unicode.IsLetter(r) && marks[at[0]+i] == residue; letter && i < stops[0][0] {
+				begins = i + utf8.RuneLen(r)
+			} else if letter {
+				left = min(left, i)
 			}
 		}
-		open = open && !residue && (start < 0 || begins == from)
-		if start < 0 {
-			start = begins
+		if len(bytes.Trim(marks[at[0]+begins:at[0]+stops[0][0]], "\x00")) == 0 {
+			continue
 		}
-		longer := strings.TrimRight(text[start:to], ends+pauses+" ")
-		open = open && utf8.RuneCountInString(longer) <= quoteMost
-		if longer = whole(longer); open && longer != "" && !strings.HasSuffix(text[:to], "：") { // what is said next
-			said, end, cut = longer, to, !ended
+		for _, stop := range slices.Backward(stops) {
+			end := stop[0]
+			said := whole(strings.Trim(text[begins:end], ends+" )）】"))
+			speech := strings.HasPrefix(text[end:], "：") ||
+				strings.HasPrefix(said, "“") && strings.Index(said, "”") == len(said)-len("”")
+			if said != "" && end <= left && !speech && utf8.RuneCountInString(said) <= quoteMost {
+				f(said, at[0]+begins, at[0]+end, end < len(text))
+				break
+			}
 		}
-		if ended && said != "" && !(strings.HasPrefix(said, "“") && strings.Index(said, "”") == len(said)-len("”")) {
-			f(said, start, end, cut)
-		}
-		if from = to; ended || broken {
-			said, start, open = "", -1, true
-		}
-		residue = residue && !ended
 	}
 }
 

@@ -63,7 +63,8 @@ func Of(j *compare.Judgement, later, earlier func() *Original) *Facts {
 		p := pair{j: j, later: later(), earlier: earlier()}
 		if j.Kind == compare.Series || j.Reason == compare.Replaced {
 			f.Conflict = p.conflicts()
-		} else {
+		}
+		if len(f.Conflict) == 0 && (j.Kind == compare.Series || reasons[j.Reason][1][0] == "") {
 			f.New.Quotes = p.quotes()
 		}
 	}
@@ -141,18 +142,17 @@ func whole(text string) string {
 
 // Bounds of what both texts are quoted for, in characters.
 const (
-	sideMost    = 24 // of one text
-	placesMost  = 2
-	recursLeast = 3 // of words that are a subject, though no name: others may be synonyms
+	sideMost   = 24 // of one text
+	placesMost = 2
 )
 
 // place is where two clauses of one frame differ: two pieces of the normal forms, in whole words.
 type place struct {
 	later, earlier compare.Span
-	rank           int // which is said first: a name by how often both texts have it, from 2 on, a day 1, a quantity 0
+	rank           int // which is said first: words by how often both texts have them, from 2 on, a day 1, a quantity 0
 }
 
-// places are those where the texts have other quantities, or names that the other text has nowhere.
+// places are those where the texts have other quantities, or words that recur and that the other text has nowhere.
 func (p *pair) places() (out []place) {
 	l, e := p.j.Later.Doc, p.j.Earlier.Doc
 	p.j.Gaps(func(a, b compare.Span) {
@@ -164,12 +164,10 @@ func (p *pair) places() (out []place) {
 			as, bs = as[:1], bs[:1]
 		}
 		for i := range as {
-			x, knownX := l.Name(as[i])
-			y, knownY := e.Name(bs[i])
+			x, y := l.Name(as[i]), e.Name(bs[i])
 			nameX, nameY := l.Form[x.Start:x.End], e.Form[y.Start:y.End]
 			recurs := min(strings.Count(l.Form, nameX), strings.Count(e.Form, nameY))
-			if nameX != "" && nameY != "" && !e.Has(nameX) && !l.Has(nameY) && recurs > 1 &&
-				(knownX && knownY || recurs >= recursLeast) {
+			if nameX != "" && nameY != "" && !e.Has(nameX) && !l.Has(nameY) && recurs > 1 {
 				out = append(out, place{x, y, recurs})
 			}
 			x, y, date, ok := p.j.Disagree(as[i], bs[i])
@@ -183,27 +181,30 @@ func (p *pair) places() (out []place) {
 
 // conflicts are what both texts have at the same places: the name that recurs most and the day, or else quantities.
 func (p *pair) conflicts() (out [][2]string) {
-	all, said, named, dated := p.places(), "", false, false
+	all, said, name, had := p.places(), "", [2]string{}, [3]bool{} // a quantity, a day, a name
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(b.rank, a.rank) })
 	for _, c := range all {
+		kind, formA := min(c.rank, 2), p.j.Later.Form[c.later.Start:c.later.End]
 		if p.spent() {
 			break
 		}
-		if c.rank > 1 && named || c.rank == 1 && dated ||
-			strings.Contains(said, p.j.Later.Form[c.later.Start:c.later.End]) {
+		if kind > 0 && had[kind] || strings.Contains(said, formA) {
 			continue
 		}
 		a, b := p.sides(c)
-		if len(out) > 0 && strings.Contains(a, out[0][0]) && strings.Contains(b, out[0][1]) {
+		if name[0] != "" && strings.Contains(a, name[0]) && strings.Contains(b, name[1]) &&
+			(kind == 0 || strings.ContainsFunc(name[0], unicode.IsDigit)) {
 			out, said = nil, "" // the name again, with a quantity
-		} else if (named || dated) && c.rank == 0 {
+		} else if kind == 0 && (had[1] || had[2]) {
 			continue // a quantity of what is not said
 		}
-		if a == "" || said != "" && utf8.RuneCountInString(said+a) > sideMost || len(out) == placesMost {
-			continue
+		if a != "" && (said == "" || utf8.RuneCountInString(said+a) <= sideMost) && len(out) < placesMost {
+			out, said, had[kind] = append(out, [2]string{a, b}), said+a, true
+			if name = out[0]; kind == 2 && !strings.ContainsFunc(name[0], unicode.IsDigit) {
+				formB := p.j.Earlier.Form[c.earlier.Start:c.earlier.End]
+				name = [2]string{p.later.literal(formA, ""), p.earlier.literal(formB, "")}
+			}
 		}
-		out, said = append(out, [2]string{a, b}), said+a
-		named, dated = named || c.rank > 1, dated || c.rank == 1
 	}
 	s := p.j.Agreement.Subject
 	if a, b := p.later.literal(s[0], ""), p.earlier.literal(s[1], ""); len(out) == 0 && a != "" && b != "" {
@@ -212,39 +213,38 @@ func (p *pair) conflicts() (out [][2]string) {
 	return out
 }
 
-// sides are the clauses of a place as they were published, if both are short, or else a name with what follows it, a
-// quantity with what is before it, or the name alone.
+// sides are the clauses of a place as they were published, if both are short, or else a name or day with what follows
+// it, a place with what is before it, or a name or day alone.
 func (p *pair) sides(c place) (later, earlier string) {
 	l, e := p.j.Later.Doc, p.j.Earlier.Doc
-	x, y := l.Clause(c.later.Start), e.Clause(c.earlier.Start)
-	for _, marks := range []string{ends + pauses + "、\n\t", ""} {
-		if later, earlier = p.said(x, y, marks); later != "" {
-			return later, earlier
+	clauses := [2]compare.Span{l.Clause(c.later.Start), e.Clause(c.earlier.Start)}
+	tails := [2]compare.Span{l.Tail(c.later, sideMost), e.Tail(c.earlier, sideMost)}
+	phrases := [2]compare.Span{l.Phrase(c.later), e.Phrase(c.earlier)}
+	tries := [][2]compare.Span{clauses, clauses, tails, phrases, {c.later, c.earlier}}
+	if c.rank == 0 {
+		tries = [][2]compare.Span{clauses, clauses, phrases}
+	} else if tails[0] == c.later {
+		tries[2] = phrases
+	}
+	marks := ends + pauses + "、\n\t" // of the first try
+	for _, t := range tries {
+		if later, earlier = p.said(t, marks); later != "" {
+			break
 		}
+		marks = ""
 	}
-	if c.rank < 2 {
-		return p.said(l.Phrase(c.later), e.Phrase(c.earlier), "")
-	}
-	if later, earlier = p.said(l.Tail(c.later, sideMost), e.Tail(c.earlier, sideMost), ""); later != "" {
-		return later, earlier
-	}
-	return p.said(c.later, c.earlier, "")
+	return later, earlier
 }
 
-// said is what two pieces of the normal forms come from, widened to the next of some marks; empty if it is long, or no
+// said is what pieces of both normal forms come from, widened to the next of some marks; empty if it is long, or no
 // whole piece, or stands in the other text.
-func (p *pair) said(x, y compare.Span, marks string) (later, earlier string) {
-	formX, formY := p.j.Later.Form[x.Start:x.End], p.j.Earlier.Form[y.Start:y.End]
+func (p *pair) said(of [2]compare.Span, marks string) (later, earlier string) {
+	formX, formY := p.j.Later.Form[of[0].Start:of[0].End], p.j.Earlier.Form[of[1].Start:of[1].End]
 	later, earlier = p.later.literal(formX, marks), p.earlier.literal(formY, marks)
-	if !plain(later) || !plain(earlier) || strings.Contains(p.earlier.Text, later) ||
+	if later == "" || earlier == "" || strings.Contains(p.earlier.Text, later) ||
 		strings.Contains(p.earlier.Form, formX) || strings.Contains(p.later.Text, earlier) ||
 		strings.Contains(p.later.Form, formY) {
 		return "", ""
 	}
 	return later, earlier
-}
-
-// plain reports whether a text has letters, and nothing that ends a sentence.
-func plain(text string) bool {
-	return strings.ContainsFunc(text, unicode.IsLetter) && !strings.ContainsAny(text, "，。；！？,;!?")
 }
