@@ -57,6 +57,20 @@ func loss(now, before string) string {
 		"产品售价随之下调，而库存成本仍在高位，毛利因此转负，预计下半年有所好转。"
 }
 
+func flow(day, money string) string {
+	return "沿海各省水利设备类上市公司每日行情快报之青禾控股" + day + "主力资金净流入" + money + "万元截至收盘各项指标平稳，" +
+		"换手率与前一交易日大致相当，分析人士认为短期之内走势仍以震荡为主，投资者应当注意控制仓位和风险，不宜追涨杀跌。"
+}
+
+func cost(company, total string) string {
+	return company + "披露上市公告书，" + company + "发行费用总额为" + total + "万元，其中保荐费和承销费占了大半，其余是审计费、律师费和信息" +
+		"披露费，募集资金将用于扩建厂房和购置设备，项目建成之后产能将翻一番，公司提醒投资者注意风险。"
+}
+
+const zoo = "云崖市动物园昨日宣布，动物园新到两只长颈鹿，长颈鹿来自云崖市的友好城市，动物园为长颈鹿建成了一座新馆。"
+
+const library = "图书馆昨日表示，图书馆收到一批珍贵古籍，古籍全部由海外捐赠者寄来，捐赠者希望图书馆向读者开放这些古籍。"
+
 // TestSentence: the relation and the one decisive thing, cut from the article itself.
 func TestSentence(t *testing.T) {
 	seg, err := segment.New(segment.Config{Data: data.FS})
@@ -128,6 +142,14 @@ func TestSentence(t *testing.T) {
 			"含先到稿；新增：据水务局统计，为了这项工程全市先后出动挖掘机和推土机480台"},
 		{"a word in quotation marks is no speech", report + "“铁头”连夜从云崖市赶来支援工程，驾驶自己改装的挖掘机清理两岸淤泥，三天三夜没有合眼，被沿线村民们称作“老黄牛”。", report,
 			"含先到稿；新增：“铁头”连夜从云崖市赶来支援工程，驾驶自己改装的挖掘机清理两岸淤泥，三天三夜没有合眼，被沿线村民们称作“老黄牛”"},
+		{"a day has what follows it, where its clause is long", flow("8月6日", "18.4"), flow("8月4日", "23.1"),
+			"格式相同：8月6日主力资金净流入18.4万元｜先到稿 8月4日主力资金净流入23.1万元"},
+		{"a comma in a number parts nothing", cost("海星股份", "5,595.57"), cost("天源环保", "29,900.35"),
+			"格式相同：海星股份发行费用总额为5,595.57万元｜先到稿 天源环保发行费用总额为29,900.35万元"},
+		{"what is new, where two subjects are at no common place", zoo + report, library + report,
+			"部分相同；新增：云崖市动物园昨日宣布，动物园新到两只长颈鹿，长颈鹿来自云崖市的友好城市，动物园为长颈鹿建成了一座新馆"},
+		{"no caption before a gap", report + "海岬日报供图   " + lead, report,
+			"含先到稿；新增：工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
 		{"a later day", report + "8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移。", report,
 			"含先到稿；新增：8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移"},
 	} {

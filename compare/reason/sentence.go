@@ -51,11 +51,10 @@ func (f *Facts) Relation(language string) string {
 	if f == nil {
 		return ""
 	}
-	said, c := reasons[f.Reason], f.Coverage
+	word, c := reasons[f.Reason][0], f.Coverage
 	quoted := c != nil && len(f.New.Quotes) > 0
-	word := said[0]
 	switch {
-	case c == nil || said[1][0] != "" && !quoted:
+	case c == nil || reasons[f.Reason][1][0] != "" && !quoted:
 	case min(c.Later, c.Earlier) >= wholeShare && f.New.Characters == 0:
 		word = reasons[compare.Exact][0]
 	case c.Later >= wholeShare && f.New.Characters == 0:
