@@ -187,7 +187,7 @@ func TestRelation(t *testing.T) {
 		want           string
 	}{
 		{"same-text", 1, .99, 0, "同文"},
-		{"same-text", 1, .95, 0, "全文见于先到稿"}, // the rest may be captions
+		{"same-text", 1, .95, 0, "正文全见于先到稿"}, // the rest may be captions
 		{"same-text", .95, .99, 20, "几乎同文"},
 		{"same-text", .7, .7, 30, "大半相同，或为改写"}, // no 同文 of what has passages of its own
 		{"contained", .95, .5, 0, "几乎全文见于先到稿"},

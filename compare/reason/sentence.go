@@ -58,7 +58,7 @@ func (f *Facts) Relation(language string) string {
 	case min(c.Later, c.Earlier) >= wholeShare && f.New.Characters == 0:
 		word = reasons[compare.Exact][0]
 	case c.Later >= wholeShare && f.New.Characters == 0:
-		word = Phrase{"全文见于先到稿", "all of it is in the earlier text"}
+		word = Phrase{"正文全见于先到稿", "all of it is in the earlier text"}
 	case min(c.Later, c.Earlier) >= compare.NearlyAll && !quoted:
 		word = Phrase{"几乎同文", "nearly the same text"}
 	case c.Earlier >= wholeShare:
