@@ -9,8 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/zeebo/xxh3"
-
 	"jianguo/compare"
 )
 
@@ -57,7 +55,7 @@ func (p *pair) quotes() (best []string) {
 		}
 		return n
 	}
-	p.told = pieces(p.earlier.Text)
+	p.told, p.numbers = pieces(p.earlier.Text), strings.FieldsFunc(p.earlier.Text, notDigit)
 	p.sentences(marks, func(said string, start, end int, cut bool) {
 		n, near := around(start, end), around(start-nearby, end+nearby)
 		apart := n[shared] == 0 // of another matter, or put around the article
@@ -94,8 +92,8 @@ func (p *pair) unsaid(text string, marks []byte) bool {
 		for i < len(text) && marks[i] == figure {
 			i++
 		}
-		numbers := strings.FieldsFunc(text[from:i], func(r rune) bool { return !unicode.IsDigit(r) })
-		if k := len(numbers); k > 0 && !slices.Contains(p.told, xxh3.HashString(numbers[k-1])) {
+		numbers := strings.FieldsFunc(text[from:i], notDigit)
+		if k := len(numbers); k > 0 && !slices.Contains(p.numbers, numbers[k-1]) {
 			return true
 		}
 	}
@@ -132,18 +130,18 @@ func (p *pair) retold(sentence string, share float64) bool {
 	return float64(most) >= share*float64(len(said))
 }
 
-// pieces are hashes of the pieces of a text, and of each with the one before it.
+// pieces are the letters of a text, and each with the one before it.
 func pieces(text string) (out []uint64) {
 	last := uint64(0)
-	for _, at := range piece.FindAllStringIndex(text, -1) {
-		s := xxh3.HashString(text[at[0]:at[1]])
-		out, last = append(out, s, 3*last+s), s
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			out, last = append(out, uint64(r), last<<32+uint64(r)), uint64(r)
+		}
 	}
 	return out
 }
 
-// piece is a Han character, a Latin word, or the digits of a number up to its point.
-var piece = regexp.MustCompile(`\p{Han}|[a-zA-Z]+|\d+`)
+func notDigit(r rune) bool { return !unicode.IsDigit(r) }
 
 // sentence is one with its full stop and no gap, as captions and credits have; pause is where one may be cut.
 var (

@@ -78,6 +78,7 @@ type pair struct {
 	j              *compare.Judgement
 	later, earlier *Original
 	told           []uint64 // pieces of the earlier text
+	numbers        []string // of its digits
 	sought         int      // bytes of originals that were searched
 }
 
