@@ -32,7 +32,7 @@ func desk(t *testing.T) *consoletest.Service {
 		return &at
 	}
 	text := village(7)
-	changed := strings.ReplaceAll(text, "船工", "渔民")
+	changed := strings.ReplaceAll(text, "船工", "老船工")
 	wide := strings.Repeat("W", 3000)
 	for _, it := range []ingest.Item{
 		{ID: "tide", Title: "潮声里的渔村", Source: "潮声报", URL: "https://example.org/tide", Published: ago(5), Body: text},
@@ -40,9 +40,9 @@ func desk(t *testing.T) *consoletest.Service {
 		{ID: "again", Title: "原标题：渔村的潮声", Source: "再转网", Published: ago(2), Body: strings.ReplaceAll(changed, "，", "， ")},
 		{ID: "nine", Title: "九条船", Source: "快转网", Body: strings.Replace(text, "今天停了7条船", "今天停了99条船", 1)},
 		{ID: "timeless", Title: "潮声", Source: "无时网", Body: strings.ReplaceAll(text, "说起了", "讲起了")},
-		{ID: "first", Title: "渔村旧事", Source: "早报", Published: ago(9), Body: strings.ReplaceAll(text, "码头", "渡口")},
+		{ID: "first", Title: "渔村旧事", Source: "早报", Published: ago(9), Body: strings.ReplaceAll(text, "码头", "旧码头")},
 		{ID: "other", Title: "山村见闻", Source: "山风报", Published: ago(8), Body: village(400)},
-		{ID: "ours", Title: "山村见闻录", Source: "潮声报", Published: ago(4), Body: strings.ReplaceAll(village(400), "船工", "山民")},
+		{ID: "ours", Title: "山村见闻录", Source: "潮声报", Published: ago(4), Body: strings.ReplaceAll(village(400), "船工", "老船工")},
 		{ID: "wide", Title: wide, Source: wide, Body: "一篇标题没有空格的稿件。" + wide + village(900)},
 		{ID: "base-60", Title: "渔村见闻之60", Source: "见闻网", Body: village(60)}, longer(60),
 		{ID: "base-61", Title: "渔村见闻之61", Source: "见闻网", Body: village(61)}, longer(61),
