@@ -167,3 +167,34 @@ func goldenText(b *Bench, rows []expectation) string {
 	fmt.Fprintf(&out, "\n\nItems whose verdict, or earlier item, is another than the editor's: %d\n%s\n", len(wrong), strings.Join(wrong, "\n"))
 	return out.String()
 }
+
+// TestForms: of 80 pairs of texts of one form, written by someone who did not know the rules, hardly any is rejected.
+func TestForms(t *testing.T) {
+	file, err := os.Open("testdata/forms.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var items []*ingest.Item
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		it, err := ingest.DecodeItem(lines.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, it)
+	}
+	labels, err := ReadLabels(nil, "testdata/forms.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rejected := 0
+	for _, j := range judged(t, bench(t, items, nil), labels) {
+		if j.Kind == "template" && j.Verdict == index.Duplicate {
+			rejected++
+		}
+	}
+	if rejected > 2 {
+		t.Errorf("%d of 80 forms are rejected", rejected)
+	}
+}
