@@ -442,7 +442,7 @@ func TestExposureUsers(t *testing.T) {
 
 func TestExposureRoles(t *testing.T) {
 	t.Parallel()
-	known, err := fixture.Tokens("r recall recall-token-0123\np platform platform-token-01\nm monitor monitor-token-012\n")
+	known, err := fixture.Tokens("r recall jg_recall_token-0123\np platform jg_platform_token-01\nm monitor jg_monitor_token-012\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -465,7 +465,7 @@ func TestExposureRoles(t *testing.T) {
 			t.Errorf("%s %s with token %q: %d, want %d", method, path, token, resp.StatusCode, want)
 		}
 	}
-	for token, want := range map[string]int{"platform-token-01": 403, "recall-token-0123": 200} {
+	for token, want := range map[string]int{"jg_platform_token-01": 403, "jg_recall_token-0123": 200} {
 		ask(http.MethodPost, "/filter", token, want)
 	}
 	// Every operation that is not open asks for a token, and for a role: a monitor's is for metrics alone.
@@ -475,7 +475,7 @@ func TestExposureRoles(t *testing.T) {
 		for method, op := range item.Operations() {
 			if op.Security == nil && path != "/metrics" {
 				ask(method, path, "", 401)
-				ask(method, path, "monitor-token-012", 403)
+				ask(method, path, "jg_monitor_token-012", 403)
 				asked++
 			}
 		}

@@ -315,7 +315,7 @@ func TestBusTokens(t *testing.T) {
 	}
 	defer embedded.Close()
 	bare := strings.TrimPrefix(embedded.URL(), "nats://")
-	for _, url := range []string{embedded.URL(), "nats://wrong-token-000000@" + bare, "nats://shop:wrong-token-000000@" + bare, "nats://" + platformToken + "x@" + bare, "nats://shop@" + bare} {
+	for _, url := range []string{embedded.URL(), "nats://jg_wrong_token-0000@" + bare, "nats://shop:jg_wrong_token-0000@" + bare, "nats://" + platformToken + "x@" + bare, "nats://shop@" + bare} {
 		nc, err := bus.Connect(url)
 		if !errors.Is(err, bus.ErrRefused) {
 			t.Errorf("%s: %v", url, err)

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,17 +24,17 @@ import (
 )
 
 const (
-	platformToken = "platform-secret-0001"
-	editorToken   = "editor-secret-000002"
-	recallToken   = "recall-secret-000003"
-	operatorToken = "operator-secret-0004"
-	monitorToken  = "monitor-secret-00005"
+	platformToken = "jg_platform_secret-0001"
+	editorToken   = "jg_editor_secret-000002"
+	recallToken   = "jg_recall_secret-000003"
+	operatorToken = "jg_operator_secret-0004"
+	monitorToken  = "jg_monitor_secret-00005"
 )
 
 func testTokens(t *testing.T) *tokens.Set {
 	t.Helper()
-	known, err := fixture.Tokens("# who may\n\nshop platform " + platformToken + "\n张三\teditor  " + editorToken +
-		"\nengine recall " + recallToken + "\r\nroot operator " + operatorToken + "\nprom monitor " + monitorToken)
+	known, err := fixture.Tokens("shop platform " + platformToken + "\n张三\teditor  " + editorToken +
+		"\nengine recall " + recallToken + "\nroot operator " + operatorToken + "\nprom monitor " + monitorToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +125,8 @@ func TestTokens(t *testing.T) {
 func TestTokenRate(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, []byte("shop platform "+platformToken), 0o600); err != nil {
+	platformToken, err := tokens.Add(file, "shop", "platform")
+	if err != nil {
 		t.Fatal(err)
 	}
 	slow, err := tokens.Open(file, 0.001)

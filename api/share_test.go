@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,8 +24,8 @@ import (
 func TestSources(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tokens")
-	const other = "other-token-0123456789"
-	if err := os.WriteFile(file, []byte("other platform "+other+"\n"), 0o600); err != nil {
+	other, err := tokens.Add(file, "other", "platform")
+	if err != nil {
 		t.Fatal(err)
 	}
 	agency, err := tokens.Add(file, "agency", "platform", "agency", "新华*")

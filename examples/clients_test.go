@@ -26,8 +26,12 @@ import (
 )
 
 const (
-	token     = "recall-token-of-the-test"
-	publisher = "platform-token-of-the-test"
+	token     = "jg_example_of-the-test"
+	publisher = "jg_press_of-the-test"
+
+	hashes = `example recall example $argon2id$v=19$m=8,t=1,p=1$b2YgdGVzdHM$8rHt+8NqR2qeJ8WTUg1KYA
+press platform press $argon2id$v=19$m=8,t=1,p=1$b2YgdGVzdHM$UYdVmFqaNMdGC79pD/IyHw
+`
 )
 
 // startServer builds jianguo and runs it on loopback with a token.
@@ -36,7 +40,7 @@ func startServer(t *testing.T) (url string) {
 	dir := t.TempDir()
 	binary := filepath.Join(testbed.Programs(t), "jianguo")
 	tokens := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(tokens, []byte("example recall "+token+"\npress platform "+publisher+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte(hashes), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	data := filepath.Join(dir, "data")

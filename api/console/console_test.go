@@ -74,7 +74,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-var tokens = map[string]string{"lin-secret-token-1": "林编辑", "wu-secret-token-22": "吴编辑", "ops-secret-token-3": "ops-qin"}
+var tokens = map[string]string{"jg_lin_secret-token-1": "林编辑", "jg_wu_secret-token-22": "吴编辑", "jg_ops_secret-token-3": "ops-qin"}
 
 // start runs a service for one test, and verifies its catalogue at the end.
 func start(t *testing.T, change ...func(*consoletest.Config)) *consoletest.Service {

@@ -45,7 +45,7 @@ func TestBlockedStory(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/console/item?id=fishpond")
+	b.signIn("jg_lin_secret-token-1", "/console/item?id=fishpond")
 	b.more("block")
 	b.seen(".notice", "封禁")
 	b.to("/console/item?id=fishpond-reword")
@@ -90,7 +90,7 @@ func TestComplaint(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/")
+	b.signIn("jg_lin_secret-token-1", "/")
 	b.enter("#q", "kiln-reword\r")
 	b.seen(".verdict", "同文")
 	b.until(`document.querySelector(".verdict a").innerText === ` + strconv.Quote(titleOf(t, r, "kiln")))
@@ -122,7 +122,7 @@ func TestComplaintByKeyboard(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/")
+	b.signIn("jg_lin_secret-token-1", "/")
 	b.key("/")
 	b.until(`document.activeElement.id === "q"`)
 	if _, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: *it.Body}); err != nil { // as a paste does
@@ -163,7 +163,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/")
+	b.signIn("jg_lin_secret-token-1", "/")
 	check := func(id string, want index.Verdict) {
 		t.Helper()
 		if got := verdict(t, r, id); got != want {
@@ -204,7 +204,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		b.more("exempt")
 		b.seen(".notice", "免比对")
 		ops := open(t, r, 1280, 900)
-		ops.signIn("ops-secret-token-3", "/console/operators")
+		ops.signIn("jg_ops_secret-token-3", "/console/operators")
 		ops.seen(".log", titleOf(t, r, "fishpond"))
 		b.undo("fishpond", "unique")
 	})
@@ -263,7 +263,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		// If another editor has decided about a picked item meanwhile, the page says so and
 		// nothing is decided.
 		wu := open(t, r, 1280, 900)
-		wu.signIn("wu-secret-token-22", "/console/cluster?id=4")
+		wu.signIn("jg_wu_secret-token-22", "/console/cluster?id=4")
 		wu.script(pickTwo)
 		b.script(pickTwo)
 		b.click(`.batch button[value=release]`)
@@ -286,7 +286,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		b.undo("rider", "unique")
 	})
 	t.Run("labels", func(t *testing.T) {
-		_, body := get(t, r, "/console/labels.tsv", session(t, r, "lin-secret-token-1"))
+		_, body := get(t, r, "/console/labels.tsv", session(t, r, "jg_lin_secret-token-1"))
 		lines := strings.Split(strings.TrimSpace(body), "\n")
 		if len(lines) != 3 || lines[0] != "id_a\tid_b\tkind\tadds\tconf\tnote" || !strings.HasPrefix(lines[1], "fishpond\tfishpond-") || !strings.Contains(lines[1], "\tdifferent\t2\thigh\t") {
 			t.Errorf("labels: %q", lines)
@@ -302,7 +302,7 @@ func TestSuspectsByKeyboard(t *testing.T) {
 		t.Fatalf("the sample has %d suspects", len(queue))
 	}
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/console/suspects")
+	b.signIn("jg_lin_secret-token-1", "/console/suspects")
 	open := func(id string) {
 		t.Helper()
 		b.until(`document.querySelector(".actbar input[name=item]").value === "` + id + `"`)
@@ -372,7 +372,7 @@ func TestReview(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/console/review?day=2025-06-11")
+	b.signIn("jg_lin_secret-token-1", "/console/review?day=2025-06-11")
 	left := eval[int](b, `parseInt(document.querySelector("aside .count").innerText.match(/\d+/))`)
 	first := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
 	b.key("s")
@@ -414,7 +414,7 @@ func TestReview(t *testing.T) {
 		t.Errorf("rightly rejected, it is %v", got)
 	}
 	// The review and the decision about one pair make one label.
-	if _, body := get(t, r, "/console/labels.tsv", session(t, r, "lin-secret-token-1")); strings.Count(body, "\n") != 3 || strings.Count(body, "\tdifferent\t") != 1 {
+	if _, body := get(t, r, "/console/labels.tsv", session(t, r, "jg_lin_secret-token-1")); strings.Count(body, "\n") != 3 || strings.Count(body, "\tdifferent\t") != 1 {
 		t.Errorf("labels: %q", body)
 	}
 }
@@ -423,7 +423,7 @@ func TestSourcePolicy(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/console/source?name="+url.QueryEscape("晨帆网"))
+	b.signIn("jg_lin_secret-token-1", "/console/source?name="+url.QueryEscape("晨帆网"))
 	choose := func(field, value string) {
 		t.Helper()
 		b.to("/console/source?name=" + url.QueryEscape("晨帆网"))
@@ -491,7 +491,7 @@ func TestOperators(t *testing.T) {
 		t.Fatal("a broken item was taken")
 	}
 	b := open(t, r, 1280, 900)
-	b.signIn("ops-secret-token-3", "/console/operators")
+	b.signIn("jg_ops_secret-token-3", "/console/operators")
 	b.seen("main", "title")
 	b.seen(".tiles", "7.0 GB")
 	b.seen("strong.bad", "no space is left")
@@ -539,8 +539,8 @@ func TestWholeRow(t *testing.T) {
 	}
 	b, wu := open(t, r, 1280, 900), open(t, r, 1280, 900)
 	path := "/console/suspects?at=" + ids[0]
-	b.signIn("lin-secret-token-1", path)
-	wu.signIn("wu-secret-token-22", path)
+	b.signIn("jg_lin_secret-token-1", path)
+	wu.signIn("jg_wu_secret-token-22", path)
 	b.seen(".series", "整组放行")
 	waiting := strings.Count(b.text("aside ol"), "\n")
 	// With shift, a key decides about the whole row instead of one item.
@@ -590,7 +590,7 @@ func TestBoilerplate(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/console/sources")
+	b.signIn("jg_lin_secret-token-1", "/console/sources")
 	b.click(`td a[href="/console/source?name=%E6%99%A8%E5%B8%86%E7%BD%91" i]`)
 	b.seen("h1", "晨帆网")
 	b.enter(`form.filters[action^="/console/source?"] [name=text]`, "……")
@@ -652,7 +652,7 @@ func TestBoilerplate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, page := get(t, r, "/console/source?name="+url.QueryEscape("日报网"), session(t, r, "lin-secret-token-1"))
+	_, page := get(t, r, "/console/source?name="+url.QueryEscape("日报网"), session(t, r, "jg_lin_secret-token-1"))
 	if len(page) > 60<<10 {
 		t.Errorf("the page has %d bytes", len(page))
 	}
@@ -667,7 +667,7 @@ func TestSourceRejections(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/console/source?name="+url.QueryEscape("众览客户端"))
+	b.signIn("jg_lin_secret-token-1", "/console/source?name="+url.QueryEscape("众览客户端"))
 	b.seen(".pairs a", "晨帆网")
 	b.seen(".tabs [aria-current]", "它被拒收的")
 	n := eval[int](b, `[...document.querySelectorAll(".half .badge.duplicate")].filter(e => e.parentNode.innerText.includes("众览客户端")).length`)

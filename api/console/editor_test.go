@@ -62,7 +62,7 @@ func TestEditor(t *testing.T) {
 	t.Parallel()
 	r := desk(t)
 	b := open(t, r, 1440, 900)
-	b.signIn("lin-secret-token-1", "/")
+	b.signIn("jg_lin_secret-token-1", "/")
 	compare := func(id string) { b.to("/console/item?id=" + id) }
 
 	t.Run("who was first", func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestEditor(t *testing.T) {
 func TestWrongInput(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	cookie := session(t, r, "lin-secret-token-1")
+	cookie := session(t, r, "jg_lin_secret-token-1")
 	for _, c := range []struct {
 		path   string
 		status int
@@ -245,7 +245,7 @@ func TestChain(t *testing.T) {
 		{ID: "again", Title: "渔村首报", Source: "乙网", Body: village(700)}, more} {
 		submit(t, r, it)
 	}
-	cookie := session(t, r, "lin-secret-token-1")
+	cookie := session(t, r, "jg_lin_secret-token-1")
 	it, err := r.Index.Item(t.Context(), more.ID)
 	if err != nil || it.Event.Verdict != index.Suspect || len(it.Event.Facts.New.Quotes) == 0 {
 		t.Fatalf("%+v %v", it, err)

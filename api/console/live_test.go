@@ -45,7 +45,7 @@ func TestSession(t *testing.T) {
 	})
 	t.Run("only to this host", func(t *testing.T) {
 		for _, to := range []string{"//elsewhere.example/", "https://elsewhere.example/", `/\elsewhere.example`} {
-			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {"lin-secret-token-1"}, "to": {to}}.Encode()))
+			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {"jg_lin_secret-token-1"}, "to": {to}}.Encode()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestSession(t *testing.T) {
 		}
 	})
 	t.Run("forged", func(t *testing.T) {
-		c := session(t, r, "lin-secret-token-1")
+		c := session(t, r, "jg_lin_secret-token-1")
 		post := func(form url.Values) int {
 			form.Set("kind", "release")
 			form.Set("item", "kiln-reword")
@@ -71,7 +71,7 @@ func TestSession(t *testing.T) {
 		if code := post(url.Values{}); code != http.StatusForbidden {
 			t.Errorf("a form without a token: %d", code)
 		}
-		other := session(t, r, "wu-secret-token-22")
+		other := session(t, r, "jg_wu_secret-token-22")
 		_, page := get(t, r, "/console/item?id=kiln-reword", other)
 		token := formToken(t, page)
 		if code := post(url.Values{"form": {token}}); code != http.StatusForbidden {
@@ -87,14 +87,14 @@ func TestSession(t *testing.T) {
 		}
 	})
 	t.Run("roles", func(t *testing.T) {
-		c := session(t, r, "lin-secret-token-1")
+		c := session(t, r, "jg_lin_secret-token-1")
 		if resp, _ := get(t, r, "/console/operators", c); resp.StatusCode != http.StatusForbidden {
 			t.Errorf("an editor gets %d on the operators' page", resp.StatusCode)
 		}
 	})
 	t.Run("end", func(t *testing.T) {
 		b := open(t, r, 1280, 900)
-		b.signInByForm("lin-secret-token-1", "/console/suspects")
+		b.signInByForm("jg_lin_secret-token-1", "/console/suspects")
 		r.Ahead.Add(int64(13 * time.Hour))
 		defer r.Ahead.Store(0)
 		b.key("s")
@@ -116,7 +116,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("an ended session decided: %v %v", list, err)
 		}
 		// After signing in again, the user is back at the same page.
-		b.enter("#token", "wu-secret-token-22")
+		b.enter("#token", "jg_wu_secret-token-22")
 		b.click("main button")
 		b.until(`!!document.querySelector(".actbar") && document.querySelector(".actbar input[name=item]").value === ` + strconv.Quote(at))
 		if got := b.text(".who"); got != "吴编辑" {
@@ -132,8 +132,8 @@ func TestTwoEditors(t *testing.T) {
 	r := start(t)
 	id := suspects(t, r)[0]
 	lin, wu := open(t, r, 1280, 900), open(t, r, 1280, 900)
-	lin.signIn("lin-secret-token-1", "/console/suspects")
-	wu.signIn("wu-secret-token-22", "/console/suspects?at="+id) // the queue itself would lead to another row
+	lin.signIn("jg_lin_secret-token-1", "/console/suspects")
+	wu.signIn("jg_wu_secret-token-22", "/console/suspects?at="+id) // the queue itself would lead to another row
 	wu.seen("aside", "林编辑正在看")
 	lin.key("a")
 	lin.seen(".notice", "放行")
@@ -205,7 +205,7 @@ func TestTwoEditorsShareTheQueue(t *testing.T) {
 	}
 	waiting := count()
 	var group errgroup.Group
-	for _, token := range []string{"lin-secret-token-1", "wu-secret-token-22"} {
+	for _, token := range []string{"jg_lin_secret-token-1", "jg_wu_secret-token-22"} {
 		c := session(t, r, token)
 		group.Go(func() error {
 			at := "/console/suspects"
@@ -253,12 +253,12 @@ func TestEditorsOfTwoServices(t *testing.T) {
 	defer server.Close()
 	other := &consoletest.Service{Pipeline: r.Pipeline, URL: server.URL}
 	id := regexp.MustCompile(`name="item" value="([^"]*)"`)
-	_, page := get(t, r, "/console/suspects", session(t, r, "lin-secret-token-1"))
+	_, page := get(t, r, "/console/suspects", session(t, r, "jg_lin_secret-token-1"))
 	lin := id.FindStringSubmatch(page)[1]
 	if err := r.Conn.Flush(); err != nil { // the claim is on its way
 		t.Fatal(err)
 	}
-	wu := session(t, other, "wu-secret-token-22")
+	wu := session(t, other, "jg_wu_secret-token-22")
 	for range 100 {
 		if _, page = get(t, other, "/console/suspects", wu); strings.Contains(page, "林编辑正在看") {
 			break
@@ -275,7 +275,7 @@ func TestEditorsOfTwoServices(t *testing.T) {
 func TestWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	c := session(t, r, "lin-secret-token-1")
+	c := session(t, r, "jg_lin_secret-token-1")
 	page := func(path string) string {
 		t.Helper()
 		_, page := get(t, r, path, c)

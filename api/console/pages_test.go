@@ -25,11 +25,11 @@ import (
 func TestPages(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	ops := session(t, r, "ops-secret-token-3")
+	ops := session(t, r, "jg_ops_secret-token-3")
 	b := open(t, r, 1280, 900)
-	b.signIn("ops-secret-token-3", "/")
+	b.signIn("jg_ops_secret-token-3", "/")
 	phone := open(t, r, 375, 740)
-	phone.signIn("ops-secret-token-3", "/")
+	phone.signIn("jg_ops_secret-token-3", "/")
 	for _, p := range pages {
 		join := "?"
 		if strings.Contains(p.path, "?") {
@@ -94,7 +94,7 @@ func TestAxe(t *testing.T) {
 	}
 	r := start(t)
 	b := open(t, r, 1280, 900)
-	b.signIn("ops-secret-token-3", "/")
+	b.signIn("jg_ops_secret-token-3", "/")
 	for i, p := range pages {
 		for k, lang := range []string{"zh", "en"} {
 			if testing.Short() && k != i%2 {
@@ -126,7 +126,7 @@ func TestDark(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/")
+	b.signIn("jg_lin_secret-token-1", "/")
 	light := eval[string](b, "getComputedStyle(document.documentElement).backgroundColor")
 	b.click(".me a[href*=theme]")
 	b.until(`document.documentElement.dataset.theme === "dark"`)
@@ -166,7 +166,7 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/")
+	b.signIn("jg_lin_secret-token-1", "/")
 	find := func(what string) {
 		t.Helper()
 		b.to("/")
@@ -233,7 +233,7 @@ func TestStories(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/console/clusters?sort=size")
+	b.signIn("jg_lin_secret-token-1", "/console/clusters?sort=size")
 	t.Run("pages do not shift", func(t *testing.T) {
 		first := eval[[]string](b, `[...document.querySelectorAll("tbody .title")].map(e => e.href)`)
 		next := eval[string](b, `document.querySelector("a[rel=next]").href`)
@@ -273,7 +273,7 @@ func TestHostileText(t *testing.T) {
 	submit(t, r, ingest.Item{ID: "hostile copy", Title: "又一篇" + strings.Repeat("\u0301", 500), Source: "=HYPERLINK(1)", Body: strings.Replace(body, "没有任何", "毫无", 3)})
 	b := open(t, r, 1280, 900)
 	id := url.QueryEscape(`h"><script>window.pwned=4</script>`)
-	b.signIn("lin-secret-token-1", "/console/item?id="+id)
+	b.signIn("jg_lin_secret-token-1", "/console/item?id="+id)
 	for _, path := range []string{"/console/item?id=" + id, "/console/item?id=hostile+copy", "/console/compare?a=" + id + "&b=hostile+copy", "/", "/console/clusters?sort=last",
 		"/console/sources", "/console/search?q=" + url.QueryEscape(attack), "/console/suspects", "/console/review", "/console/cluster?id=1", "/console/story?id=1",
 		"/console/source?name=" + url.QueryEscape(attack), "/console/decisions"} {
@@ -288,7 +288,7 @@ func TestHostileText(t *testing.T) {
 	}
 	b.to("/console/item?id=" + id)
 	b.seen("h1", "<script>")
-	_, page := get(t, r, "/console/item?id="+id, session(t, r, "lin-secret-token-1"))
+	_, page := get(t, r, "/console/item?id="+id, session(t, r, "jg_lin_secret-token-1"))
 	if n := len(page); n > 160<<10 {
 		t.Errorf("an article of %d bytes makes a page of %d", len(body), n)
 	}
@@ -301,7 +301,7 @@ func TestWithoutScript(t *testing.T) {
 	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
-	b.signIn("lin-secret-token-1", "/")
+	b.signIn("jg_lin_secret-token-1", "/")
 	for _, p := range pages[:11] {
 		b.to(p.path)
 		if got := b.text("main"); !strings.Contains(got, p.zh) {
@@ -340,7 +340,7 @@ func TestQueuePages(t *testing.T) {
 	if waiting <= 40 {
 		t.Fatalf("only %d suspects", waiting)
 	}
-	cookie := session(t, r, "lin-secret-token-1")
+	cookie := session(t, r, "jg_lin_secret-token-1")
 	walk := func(from, link string, wanted func(id string) bool) (reached int) {
 		t.Helper()
 		at := regexp.MustCompile(link)

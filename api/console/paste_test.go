@@ -28,7 +28,7 @@ var titleLink = regexp.MustCompile(`class="title" href="/console/item\?id=([^"]+
 func TestPaste(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	cookie := session(t, r, "lin-secret-token-1")
+	cookie := session(t, r, "jg_lin_secret-token-1")
 	_, home := get(t, r, "/", cookie)
 	form := formToken(t, home)
 	paste := func(text string) (*http.Response, string) {
@@ -192,7 +192,7 @@ var ways = []struct {
 func TestComplaintActions(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	c := &complaint{T: t, r: r, cookie: session(t, r, "lin-secret-token-1")}
+	c := &complaint{T: t, r: r, cookie: session(t, r, "jg_lin_secret-token-1")}
 	tried := map[string]int{}
 	eligible := 0
 	for _, id := range sampleIDs(t) {

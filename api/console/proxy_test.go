@@ -109,7 +109,7 @@ func TestProxyElsewhere(t *testing.T) {
 		if got := resp.StatusCode == http.StatusOK; got != want {
 			t.Errorf("a proxy at 127.0.0.1, where %s is trusted, gets %d", network, resp.StatusCode)
 		}
-		if resp, _ := get(t, r, "/", session(t, r, "lin-secret-token-1")); resp.StatusCode != http.StatusOK {
+		if resp, _ := get(t, r, "/", session(t, r, "jg_lin_secret-token-1")); resp.StatusCode != http.StatusOK {
 			t.Errorf("beside a proxy, a token gets %d", resp.StatusCode)
 		}
 	}

@@ -38,7 +38,7 @@ func TestRejudge(t *testing.T) {
 		}
 	})
 	b := open(t, r, 1280, 900)
-	b.signIn("ops-secret-token-3", "/console/operators")
+	b.signIn("jg_ops_secret-token-3", "/console/operators")
 	b.seen(".problem", "the disk is full")
 	state.Store(1)
 	licensed := index.SourcePolicy{Source: "众览客户端", Policy: index.SourceLicensed, By: "林编辑"}
@@ -56,7 +56,7 @@ func TestRejudge(t *testing.T) {
 	}
 	b.seen("td .badge.duplicate", "重复")
 	b.seen("td .badge.suspect", "疑似")
-	ops := session(t, r, "ops-secret-token-3")
+	ops := session(t, r, "jg_ops_secret-token-3")
 	if _, page := get(t, r, "/console/rejudge", ops); len(page) > 60<<10 {
 		t.Errorf("the page has %d bytes", len(page))
 	}

@@ -22,7 +22,7 @@ var changing = regexp.MustCompile(`(?s)<div class="columns">.*?</details>|(?:编
 func TestUndoRestoresPages(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	c := session(t, r, "lin-secret-token-1")
+	c := session(t, r, "jg_lin_secret-token-1")
 	ids := []string{"kiln", "kiln-reword", "fishpond", "fishpond-reword", "rider", "rider-moved", "typhoon", "typhoon-update", "s-metro5-copy"}
 	shown := func() map[string]string {
 		pages := map[string]string{}
@@ -106,7 +106,7 @@ func differing(a, b string) string {
 func TestReply(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	c := session(t, r, "lin-secret-token-1")
+	c := session(t, r, "jg_lin_secret-token-1")
 	day := r.Now.AddDate(0, 0, -2)
 	for i, x := range []struct {
 		name         string

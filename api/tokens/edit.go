@@ -54,7 +54,7 @@ func Revoke(file, which string) (removed int, err error) {
 		before := len(lines)
 		lines = slices.DeleteFunc(lines, func(line string) bool {
 			f := strings.Fields(line)
-			return len(f) >= 3 && !strings.HasPrefix(f[0], "#") && (f[0] == which || len(f) > 3 && f[2] == which)
+			return len(f) > 3 && !strings.HasPrefix(f[0], "#") && (f[0] == which || f[2] == which)
 		})
 		if removed = before - len(lines); removed == 0 {
 			return nil, fmt.Errorf("%s: no token has the name or the id %q", file, which)

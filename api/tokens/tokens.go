@@ -5,8 +5,7 @@
 // A line is a name, a role (one of bus.RoleNames), a public id and the
 // argon2id hash of a token, as `jianguo token add` writes it. Such a token is jg_ID_SECRET:
 // its id finds the line, so that a wrong one costs one hash at most. Empty lines and those
-// that begin with # are passed over. Lines of the version before, name, role and the token
-// itself, work as well.
+// that begin with # are passed over.
 //
 // argon2id is slow by intent. A token that was verified is remembered in memory under a
 // keyed hash, until its line is removed. Attempts that fail are bounded by address.
@@ -36,9 +35,6 @@ import (
 	"jianguo/bus"
 )
 
-// minToken is the shortest token taken, in bytes: a guesser tries the short ones first.
-const minToken = 16
-
 // Failed attempts of one address: so many at once, and one more each time that failureEvery
 // has passed.
 const (
@@ -59,12 +55,12 @@ func roleOf(name string) (bus.Role, error) {
 
 // Token is a line of the file.
 type Token struct {
-	ID      string // empty on a line with the token itself
+	ID      string
 	Name    string
 	Role    bus.Role
 	Session string   // names the token within this process; it ends with the line
 	Sources []string // patterns of path.Match: it publishes for these alone; none: for all
-	hash    *hash    // nil on a line with the token itself
+	hash    *hash
 	spend   *rate.Limiter
 }
 
@@ -188,37 +184,25 @@ func (s *Set) parse(r io.Reader) (*lines, error) {
 
 func (s *Set) parseLine(l *lines, f []string) error {
 	var sources []string
-	for n := len(f) - 1; n > 2 && strings.HasPrefix(f[n], sourcePrefix); n-- {
+	for n := len(f) - 1; n > 3 && strings.HasPrefix(f[n], sourcePrefix); n-- {
 		sources, f = append(sources, strings.TrimPrefix(f[n], sourcePrefix)), f[:n]
 	}
-	if len(f) != 3 && len(f) != 4 {
-		return fmt.Errorf("it has %d words, want name, role, id and hash, or name, role and token", len(f))
+	if len(f) != 4 {
+		return fmt.Errorf("it has %d words, want name, role, id and hash, as jianguo token add writes them", len(f))
 	}
 	role, err := roleOf(f[1])
 	if err != nil {
 		return err
 	}
-	t := &Token{Name: f[0], Role: role, Sources: sources}
+	t := &Token{Name: f[0], Role: role, ID: f[2], Session: s.session(f[2] + f[3]), Sources: sources}
 	if s.rate > 0 {
 		t.spend = rate.NewLimiter(rate.Limit(s.rate), max(1, int(s.rate)))
 	}
-	switch {
-	case len(f) == 4:
-		if t.hash, err = parseHash(f[3]); err != nil {
-			return fmt.Errorf("the hash of %q: %w", t.Name, err)
-		}
-		if t.ID = f[2]; l.byID[t.ID] != nil {
-			return fmt.Errorf("another line has the id of %q too", t.Name)
-		}
-		t.Session, l.byID[t.ID] = s.session(f[2]+f[3]), t
-	case len(f[2]) < minToken:
-		return fmt.Errorf("the token of %q has fewer than %d characters", t.Name, minToken)
-	default:
-		sum := s.sum(f[2])
-		t.Session = s.session(f[2])
-		if _, twice := l.verified.LoadOrStore(sum, t); twice {
-			return fmt.Errorf("another line has the token of %q too", t.Name)
-		}
+	if t.hash, err = parseHash(f[3]); err != nil {
+		return fmt.Errorf("the hash of %q: %w", t.Name, err)
+	}
+	if l.byID[t.ID] != nil {
+		return fmt.Errorf("another line has the id of %q too", t.Name)
 	}
 	// A client reads the replies to all whose inboxes have its prefix.
 	if i := slices.IndexFunc(l.list, func(o *Token) bool {
@@ -227,7 +211,7 @@ func (s *Set) parseLine(l *lines, f []string) error {
 		return fmt.Errorf("the names %q and %q have one inbox on the bus, %s: rename one", l.list[i].Name, t.Name,
 			bus.InboxOf(t.Name))
 	}
-	l.list = append(l.list, t)
+	l.list, l.byID[t.ID] = append(l.list, t), t
 	return nil
 }
 
@@ -256,16 +240,6 @@ func (s *Set) Len() int {
 
 // List returns the tokens, in the order of the file.
 func (s *Set) List() []*Token { return s.lines.Load().list }
-
-// Plain returns the names on lines with the token itself.
-func (s *Set) Plain() (names []string) {
-	for _, t := range s.lines.Load().list {
-		if t.hash == nil {
-			names = append(names, t.Name)
-		}
-	}
-	return names
-}
 
 // Current reports whether the line that a session came from is still there.
 func (s *Set) Current(session string) bool {

@@ -8,27 +8,30 @@ import (
 	"testing"
 )
 
-const plain = "platform-token-0123456789"
+const (
+	secret = "jg_id_platform-token"
+	line   = "id $argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0c2FsdHNhbHQ"
+)
 
 func TestRead(t *testing.T) {
 	for list, problem := range map[string]string{
-		"":                           "empty",
-		"# only a comment\n":         "empty",
-		"a platform":                 "line 1",
-		"a platform " + plain + " x": "line 1",
-		"\n\na admin " + plain:       `line 3: role "admin"`,
-		"a platform short":           "fewer than 16",
-		"a platform id $argon2id$":   "argon2id",
+		"":                            "empty",
+		"# only a comment\n":          "empty",
+		"a platform":                  "line 1",
+		"a platform " + secret:        "line 1: it has 3 words, want name, role, id and hash, as jianguo token add writes them",
+		"a platform " + secret + " x": "the hash of",
+		"\n\na admin " + line:         `line 3: role "admin"`,
+		"a platform id $argon2id$":    "argon2id",
 		"a platform id $argon2id$v=19$m=99999999,t=2,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0c2FsdHNhbHQ": "at most",
-		"a platform " + plain + "\nb editor " + plain:                                                  "line 2",
-		"a.b platform " + plain + "\na_b recall " + plain + "2":                                        `line 2: the names "a.b" and "a_b" have one inbox on the bus, _INBOX_a_b`,
+		"a platform " + line + "\nb editor " + line:                                                    "line 2",
+		"a.b platform " + line + "\na_b recall 2" + line:                                               `line 2: the names "a.b" and "a_b" have one inbox on the bus, _INBOX_a_b`,
 		"a platform " + strings.Repeat("x", 1<<20):                                                     "too long",
 	} {
 		s, err := read(t, list)
 		if err == nil || !strings.Contains(err.Error(), problem) || s.Len() != 0 {
 			t.Errorf("%.40q: %v, want %q", list, err, problem)
 		}
-		if err != nil && strings.Contains(err.Error(), plain) {
+		if err != nil && strings.Contains(err.Error(), secret) {
 			t.Errorf("%.40q: the error tells the token", list)
 		}
 	}
@@ -37,14 +40,15 @@ func TestRead(t *testing.T) {
 // TestRate: a token makes as many requests as its rate allows.
 func TestRate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, []byte("old recall "+plain+"\n"), 0o600); err != nil {
+	secret, err := Add(file, "old", "recall")
+	if err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(file, 0.001)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tok, err := s.Find(plain, "10.0.0.1:1")
+	tok, err := s.Find(secret, "10.0.0.1:1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +62,7 @@ func TestRate(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add("a platform "+plain, plain)
+	f.Add("a platform "+secret, secret)
 	f.Add("a recall id $argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0c2FsdHNhbHQ", "jg_id_x")
 	f.Fuzz(func(t *testing.T, list, secret string) {
 		s, err := read(t, list)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -22,22 +21,14 @@ type access struct {
 }
 
 // readAccess reads tokens and certificates. From then on SIGHUP does not end the process. Package must ends it.
-func (f *serveFlags) readAccess(log *slog.Logger) access {
+func (f *serveFlags) readAccess() access {
 	a := access{hangup: make(chan os.Signal, 1), proxies: networks(f.EditorProxy)}
 	signal.Notify(a.hangup, syscall.SIGHUP)
 	a.certs = must.Get(openCertificates(f.TLSCert, f.TLSKey, f.TLSClientCA))
 	if f.Tokens != "" {
 		a.tokens = must.Get(tokens.Open(f.Tokens, f.TokenRate))
-		a.warnOfPlain(log)
 	}
 	return a
-}
-
-func (a *access) warnOfPlain(log *slog.Logger) {
-	if names := a.tokens.Plain(); len(names) > 0 {
-		log.Warn("the file of tokens holds tokens themselves: replace them by hashes (jianguo token add, jianguo "+
-			"token revoke)", "names", names)
-	}
 }
 
 // reload reads tokens and certificates again. After an error the former ones stay. Package must ends it.
@@ -47,9 +38,7 @@ func (a *access) reload(s *service) {
 		must.Do(s.announce())
 	}
 	if a.tokens != nil {
-		gone := must.Get(a.tokens.Reload())
-		a.warnOfPlain(s.log)
-		must.Do(s.bus.Disconnect(gone))
+		must.Do(s.bus.Disconnect(must.Get(a.tokens.Reload())))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"jianguo/api/tokens"
 	"jianguo/bus"
 	"jianguo/internal/testbed"
 )
@@ -41,14 +42,15 @@ func (s *process) flood(from string, connections int, sent string) {
 	}
 }
 
-// tokenFile writes a file of tokens and returns its name.
-func tokenFile(t *testing.T, lines ...string) string {
+// tokenFile makes a file with one token.
+func tokenFile(t *testing.T, role string) (file, token string) {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	file = filepath.Join(t.TempDir(), "tokens")
+	token, err := tokens.Add(file, "e", role)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return name
+	return file, token
 }
 
 // as returns the status of a request with a token, 0 without an answer. It has a
@@ -85,9 +87,8 @@ func (s *process) header(token, method, path, body string) (int, http.Header, st
 // requests with a body to clients with a token.
 func TestSlowSignIns(t *testing.T) {
 	t.Parallel()
-	const recall = "recall-0123456789abcdef"
-	tokens := tokenFile(t, "reader recall "+recall)
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", tokens)
+	file, recall := tokenFile(t, "recall")
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", file)
 	s.ready()
 	for size, want := range map[int]int{15 << 10: http.StatusUnauthorized, 17 << 10: http.StatusRequestEntityTooLarge} {
 		if status, _, answer := s.header("", "POST", "/console/signin", strings.Repeat("t", size)); status != want {

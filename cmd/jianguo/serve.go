@@ -72,10 +72,10 @@ func (f *serveFlags) open(co *streams, dir string) (*service, error) {
 	s := &service{flags: f, dir: dir, name: rand.Text(), log: co.log, clock: steady.New(clocks(), co.log),
 		disk: disk.Disk{Dir: dir, Reserve: uint64(f.DiskReserve) << 20}, metrics: prometheus.NewRegistry()}
 	err := must.Catch(func() {
-		f.openAccess(co, s) // tokens and proxies
-		f.openHTTP(s)       // the listener; requests get 503 until the API is open
-		f.openCore(co, s)   // catalogue
-		f.openBus(co, s)    // bus and ingest
+		f.openAccess(s)   // tokens and proxies
+		f.openHTTP(s)     // the listener; requests get 503 until the API is open
+		f.openCore(co, s) // catalogue
+		f.openBus(co, s)  // bus and ingest
 		f.openExposure(co, s)
 		f.openBrowse(co, s) // the editors' read model
 		f.openAPI(co, s)    // HTTP, console, request-reply services on the bus
@@ -89,8 +89,8 @@ func (f *serveFlags) open(co *streams, dir string) (*service, error) {
 
 // openAccess reads tokens, proxies and certificates. Without tokens it refuses addresses
 // beyond loopback, unless --insecure allows them.
-func (f *serveFlags) openAccess(co *streams, s *service) {
-	s.access = f.readAccess(co.log)
+func (f *serveFlags) openAccess(s *service) {
+	s.access = f.readAccess()
 	tokens := s.access.tokens != nil
 	must.Do(api.CheckListen(f.Listen, tokens, f.Insecure))
 	if f.EditorHeader != "" && !tokens {

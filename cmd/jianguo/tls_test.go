@@ -177,8 +177,8 @@ func TestTLS(t *testing.T) {
 // signed-out cookie is worth nothing; behind https the cookie is Secure.
 func TestSignIns(t *testing.T) {
 	t.Parallel()
-	const editor = "editor-0123456789abcdef"
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", tokenFile(t, "e editor "+editor))
+	file, editor := tokenFile(t, "editor")
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", file)
 	s.ready()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: patience}
 	do := func(method, path string, form url.Values, cookie *http.Cookie) (*http.Response, string) {

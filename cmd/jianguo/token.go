@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -53,8 +52,7 @@ func (c *tokenListCmd) Run(co *streams) error {
 	w := tabwriter.NewWriter(co.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "name\trole\tid\tsources")
 	for _, t := range set.List() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(t.ID, "none: the file holds the token itself"),
-			strings.Join(t.Sources, " "))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Name, t.Role, t.ID, strings.Join(t.Sources, " "))
 	}
 	return w.Flush()
 }

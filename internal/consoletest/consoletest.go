@@ -38,7 +38,7 @@ type Config struct {
 	Backdate bool
 	// Corpus is lines of items; nil: the sample.
 	Corpus []byte
-	// Tokens maps tokens to names. A name that begins with "ops" is an operator's,
+	// Tokens maps tokens (jg_ID_SECRET) to names. A name that begins with "ops" is an operator's,
 	// any other an editor's. nil: no token is needed.
 	Tokens map[string]string
 	// Console changes the console's configuration; nil: nothing.
