@@ -70,10 +70,7 @@ func Register(e *echo.Echo, cfg Config) error {
 	if cfg.Bound != nil {
 		bound = cfg.Bound(c.sessions.Known)
 	}
-	o := operations{c, newHealth(&c.cfg), rejudges}
-	if cfg.Done != nil {
-		go o.health.watch(cfg.Done, c.cfg.Now)
-	}
+	o := operations{c, rejudges}
 	e.GET("/console/assets/:hash/:name", c.assets.serve)
 	for _, r := range []struct {
 		method, path string

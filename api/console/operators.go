@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -19,16 +20,15 @@ import (
 // operations are the pages for operators.
 type operations struct {
 	*Console
-	health   *health
 	rejudges *rejudges
 }
 
 type operatorsView struct {
-	Troubles  []trouble
-	Pending   string // messages that wait for their verdicts
-	Lag       uint64 // events that lists do not show yet
-	SearchLag uint64 // and that the search does not find yet
-	Free      string // bytes on the disk
+	Wrong     map[string]error // by part: why it is not ready
+	Pending   string           // messages that wait for their verdicts
+	Lag       uint64           // events that lists do not show yet
+	SearchLag uint64           // and that the search does not find yet
+	Free      string           // bytes on the disk
 	Dead      []bus.DeadLetter
 	DeadCount string
 	Exempted  []index.Decision // texts that nothing is matched with, by an editor or in a flood
@@ -47,10 +47,15 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	if c.cfg.Free != nil {
 		v.Free = fmt.Sprintf("%.1f GB", float64(must.Get(c.cfg.Free()))/(1<<30))
 	}
-	c.health.look(c.cfg.Now())
 	// If the bus does not answer, the page says so instead of failing.
-	c.health.note("bus", must.Catch(func() { c.bus(ctx, p, v) }), c.cfg.Now())
-	v.Troubles = c.health.list()
+	v.Wrong = map[string]error{"bus": must.Catch(func() { c.bus(ctx, p, v) })}
+	for part, ready := range c.cfg.Ready {
+		v.Wrong[part] = ready()
+	}
+	if c.cfg.Ingest != nil {
+		v.Wrong["ingest"] = c.cfg.Ingest.Ready()
+	}
+	maps.DeleteFunc(v.Wrong, func(_ string, err error) bool { return err == nil })
 	return p.show("operators", "operators", "运维", "Operators", v)
 }
 
