@@ -41,24 +41,23 @@ type cli struct {
 	LogLevel    slog.Level       `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
 	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 
-	Serve      serveCmd      `cmd:"" help:"Run the service: bus, ingest, index, HTTP and console."`
-	Demo       demoCmd       `cmd:"" help:"Run the service on the bundled sample corpus and show its verdicts."`
-	Ingest     ingestCmd     `cmd:"" help:"Publish articles from files and wait for their verdicts."`
-	Check      checkCmd      `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
-	Eval       evalCmd       `cmd:"" help:"Measure detection quality on documents and labels of your own."`
-	Rejudge    rejudgeCmd    `cmd:"" help:"Judge what arrived lately again, by another policy, on a copy."`
-	Explain    explainCmd    `cmd:"" help:"Show how a text is judged against another, with every number."`
-	Health     healthCmd     `cmd:"" help:"Ask a running service whether it answers."`
-	Verify     verifyCmd     `cmd:"" help:"Verify a data directory, or list its problems."`
-	Repair     repairCmd     `cmd:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
-	Reindex    reindexCmd    `cmd:"" help:"Compute fingerprints again, after a change of recipe."`
-	Backup     backupCmd     `cmd:"" help:"Copy a data directory, in use or not."`
-	Restore    restoreCmd    `cmd:"" help:"Make a data directory of a backup."`
-	Migrate    migrateCmd    `cmd:"" help:"Move users' histories into the Redis of a fleet, or back."`
-	Dead       deadCmd       `cmd:"" help:"List, show, replay or drop messages that were refused."`
-	Token      tokenCmd      `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
-	Version    versionCmd    `cmd:"" help:"Print version, commit, recipe and policy."`
-	Completion completionCmd `cmd:"" hidden:"" help:"Complete a command line for a shell."`
+	Serve   serveCmd   `cmd:"" help:"Run the service: bus, ingest, index, HTTP and console."`
+	Demo    demoCmd    `cmd:"" help:"Run the service on the bundled sample corpus and show its verdicts."`
+	Ingest  ingestCmd  `cmd:"" help:"Publish articles from files and wait for their verdicts."`
+	Check   checkCmd   `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
+	Eval    evalCmd    `cmd:"" help:"Measure detection quality on documents and labels of your own."`
+	Rejudge rejudgeCmd `cmd:"" help:"Judge what arrived lately again, by another policy, on a copy."`
+	Explain explainCmd `cmd:"" help:"Show how a text is judged against another, with every number."`
+	Health  healthCmd  `cmd:"" help:"Ask a running service whether it answers."`
+	Verify  verifyCmd  `cmd:"" help:"Verify a data directory, or list its problems."`
+	Repair  repairCmd  `cmd:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
+	Reindex reindexCmd `cmd:"" help:"Compute fingerprints again, after a change of recipe."`
+	Backup  backupCmd  `cmd:"" help:"Copy a data directory, in use or not."`
+	Restore restoreCmd `cmd:"" help:"Make a data directory of a backup."`
+	Migrate migrateCmd `cmd:"" help:"Move users' histories into the Redis of a fleet, or back."`
+	Dead    deadCmd    `cmd:"" help:"List, show, replay or drop messages that were refused."`
+	Token   tokenCmd   `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
+	Version versionCmd `cmd:"" help:"Print version, commit, recipe and policy."`
 }
 
 // streams are the inputs and outputs of a command.
