@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -88,20 +87,8 @@ func warnOfVariables(log *slog.Logger, known []string, environment []string) {
 			strings.HasPrefix(name, "JIANGUO_PORT") || strings.HasPrefix(name, "JIANGUO_SERVICE_") {
 			continue
 		}
-		nearest := slices.MaxFunc(known, func(a, b string) int { return cmp.Compare(alike(a, name), alike(b, name)) })
-		log.Warn("a variable of the environment is no flag and has no effect", "variable", name, "nearest", nearest)
+		log.Warn("a variable of the environment is no flag and has no effect", "variable", name)
 	}
-}
-
-// alike is the share of the pairs of characters that two names have in common.
-func alike(a, b string) float64 {
-	common := 0
-	for i := range len(a) - 1 {
-		if strings.Contains(b, a[i:i+2]) {
-			common++
-		}
-	}
-	return float64(common) / float64(len(a)+len(b))
 }
 
 // serveFlags are those of `serve` but the directory.
