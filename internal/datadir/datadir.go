@@ -1,15 +1,15 @@
-// Package datadir locks a data directory: one process at a time works in it. The
-// lock file names the process that holds the directory and how to reach it. The
+// Package datadir locks a data directory: one process at a time works in it. The file LOCK
+// names the process that holds the directory and how to reach it. The
 // manifest names the files that belong to the directory.
 package datadir
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -19,7 +19,7 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// LockName is the file that keeps a second process out of a data directory.
+// LockName is the file that names the process that holds a data directory.
 const LockName = "LOCK"
 
 // Holder describes the process that holds a data directory.
@@ -54,8 +54,8 @@ func (e *InUseError) Error() string {
 // Lock is held until Close. The kernel releases it when the process ends, even
 // after a kill.
 type Lock struct {
-	file   *os.File
-	dir    *os.File // locked too: the lock file may be removed
+	root   *os.Root
+	dir    *os.File // the same, which is locked: a file in it may be removed
 	owner  Owner
 	before []byte // what the lock file held, which a command that is no service puts back; nil: it stays
 }
@@ -76,24 +76,24 @@ func Acquire(dir string, h Holder) (*Lock, error) {
 	return l, nil
 }
 
-// AcquireUnchecked is Acquire without the check. It locks the directory itself as well: the
-// lock file, which earlier versions lock alone, may be removed.
+// AcquireUnchecked is Acquire without the check.
 func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
+	err := create(dir)
 	l := new(Lock)
-	err := must.Catch(func() {
-		var err error
-		must.Do(create(dir))
-		l.dir, err = os.Open(dir)
-		must.Dof(err, "data directory")
+	if err == nil {
+		l.root, err = os.OpenRoot(dir)
+	}
+	if err != nil {
+		return nil, wrap.Err(err, "data directory")
+	}
+	err = must.Catch(func() {
+		l.dir = must.Get(l.root.Open("."))
 		must.Do(lock(l.dir, dir))
 		l.owner = must.Get(OwnerOf(dir))
 		must.Do(usable(dir))
-		l.file, err = os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
-		must.Dof(err, "data directory")
-		must.Do(lock(l.file, dir))
-		must.Dof(l.file.Chmod(0o600), "data directory")
 		if h.Command != "serve" {
-			l.before = must.Get(io.ReadAll(l.file))
+			before, _ := l.root.ReadFile(LockName) // there may be none
+			l.before = append([]byte{}, before...)
 		}
 		h.PID = os.Getpid()
 		must.Do(l.Announce(h))
@@ -110,10 +110,10 @@ func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
 // create creates a directory. One that other users may read is closed to them, if it is ours.
 func create(dir string) error {
 	if dir == "" {
-		return errors.New("data directory: --data is empty")
+		return errors.New("--data is empty")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("data directory: %w", err)
+		return err
 	}
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
 		_ = os.Chmod(dir, info.Mode().Perm()&^0o077) // on a read-only disk it stays as it is
@@ -140,11 +140,8 @@ func (l *Lock) Announce(h Holder) error {
 }
 
 func (l *Lock) write(data []byte) error {
-	err := l.file.Truncate(0)
-	if err == nil {
-		_, err = l.file.WriteAt(data, 0)
-	}
-	return wrap.Err(err, "data directory")
+	err := l.root.WriteFile(LockName, data, 0o600)
+	return wrap.Err(cmp.Or(err, l.root.Chmod(LockName, 0o600)), "data directory")
 }
 
 // Close releases the directory. What root has made in it belongs to its owner then.
@@ -153,17 +150,9 @@ func (l *Lock) Close() (err error) {
 	case len(l.before) > 0:
 		err = l.write(l.before)
 	case l.before != nil:
-		err = os.Remove(l.file.Name())
+		err = l.root.Remove(LockName)
 	}
-	if l.file != nil {
-		err = errors.Join(err, l.owner.Give(l.dir.Name()))
-	}
-	for _, f := range []*os.File{l.file, l.dir} {
-		if f != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}
-	return err
+	return errors.Join(err, l.owner.Give(l.root.Name()), l.dir.Close(), l.root.Close())
 }
 
 // PinOf is the hash of a certificate, which Holder.Pin has.
