@@ -151,26 +151,6 @@ func damagePage(t *testing.T, file []byte, kind int, damage func([]byte) []byte)
 	return slices.Concat(file[:at], head, page, file[end:])
 }
 
-// TestOtherColumns: a catalogue of this format with other columns, of a build before it was settled, is refused in one
-// sentence.
-func TestOtherColumns(t *testing.T) {
-	for change, want := range map[string]string{
-		`ALTER TABLE clusters DROP COLUMN adds`:          "without the column clusters.adds: start that build",
-		`ALTER TABLE clusters ADD COLUMN said INTEGER`:   "with the column clusters.said: start that build",
-		`ALTER TABLE events RENAME COLUMN story TO tale`: "without the column events.story: start that build",
-	} {
-		dir := t.TempDir()
-		x := openTest(t, dir, nil)
-		_, err := x.w.ExecContext(t.Context(), change)
-		if err := errors.Join(err, x.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Open(t.Context(), Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", change, err)
-		}
-	}
-}
-
 // TestOtherFormat: a catalogue of another format is refused in one sentence, and no file of it changes, also where the
 // process that wrote it was killed. Format 0 is that of jianguo before 1.0.
 func TestOtherFormat(t *testing.T) {

@@ -31,8 +31,6 @@ func (x *Index) openWriter(ctx context.Context, path, synchronous string) {
 	err := x.writer.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables)
 	if err == nil && tables == 0 {
 		_, err = x.writer.ExecContext(ctx, "BEGIN IMMEDIATE;\n"+schema+"COMMIT;")
-	} else if err == nil {
-		err = sqlite.CheckColumns(ctx, x.writer, schema)
 	}
 	must.Dof(err, "%s", path)
 }

@@ -12,12 +12,10 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"slices"
 
 	"github.com/mattn/go-sqlite3"
 
 	"jianguo/internal/disk"
-	"jianguo/internal/must"
 	"jianguo/internal/wrap"
 )
 
@@ -88,27 +86,6 @@ func header(path string) (b []byte, err error) {
 		err = errors.New("not of SQLite")
 	}
 	return b, err
-}
-
-// CheckColumns returns an error that names a column which a file lacks, or has beyond its schema: builds that were
-// released never had such a file under this format.
-func CheckColumns(ctx context.Context, db Querier, schema string) error {
-	return must.Catch(func() {
-		expected := must.Get(sql.Open(driverName, ":memory:"))
-		defer expected.Close()
-		expected.SetMaxOpenConns(1)
-		must.Get(expected.ExecContext(ctx, schema))
-		const columns = `SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c
-			WHERE t.type = 'table'`
-		want, have := must.Get(Column[string](ctx, expected, columns)), must.Get(Column[string](ctx, db, columns))
-		for _, column := range slices.Concat(want, have) {
-			if wanted := slices.Contains(want, column); wanted != slices.Contains(have, column) {
-				has := map[bool]string{true: "without", false: "with"}[wanted]
-				must.Do(fmt.Errorf("was written by a build before 1.0, %s the column %s: start that build, "+
-					"or start with an empty data directory", has, column))
-			}
-		}
-	})
 }
 
 // Open opens a pool on a file, in WAL mode. Synchronous is SQLite's pragma of
