@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -25,26 +24,12 @@ const (
 	maxSearch   = 1024 // bytes
 )
 
-// ndjsonType is the content type of one JSON value a line.
-const ndjsonType = "application/x-ndjson"
-
-// getVerdicts is the event log again, from the catalogue: a JSON array, or one
-// event a line.
+// getVerdicts is the event log again, from the catalogue.
 func (s *Server) getVerdicts(c echo.Context) any {
 	after, limit := queryInt[uint64](c, "after", 0, 0, math.MaxInt64), queryInt(c, "limit", 100, 1, maxEvents)
 	ctx := c.Request().Context()
 	must.Do(s.awaitEvent(ctx, after, queryWait(c)))
-	events := must.Get(s.cfg.Index.Events(ctx, after, limit))
-	if !strings.Contains(c.Request().Header.Get(echo.HeaderAccept), ndjsonType) {
-		return append([]index.Event{}, events...)
-	}
-	c.Response().Header().Set(echo.HeaderContentType, ndjsonType)
-	c.Response().WriteHeader(http.StatusOK)
-	lines := json.NewEncoder(c.Response())
-	for i := range events {
-		must.Dof(lines.Encode(&events[i]), "api: event %d", events[i].Number)
-	}
-	return nil
+	return append([]index.Event{}, must.Get(s.cfg.Index.Events(ctx, after, limit))...)
 }
 
 // eventPoll is how often a long poll looks for a new event: often enough to

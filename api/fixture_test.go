@@ -299,10 +299,6 @@ func newTraffic() (*traffic, error) {
 	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem", "Filtered", "History", "Explanation", "Decision", "SuspectRow", "Suspect"} {
 		doc.Components.Schemas[name].Value.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
 	}
-	openapi3filter.RegisterBodyDecoder(ndjsonType, func(r io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
-		b, err := io.ReadAll(r)
-		return string(b), err
-	})
 	router, err := gorillamux.NewRouter(doc)
 	return &traffic{doc: doc, router: router, seen: map[string]bool{}}, err
 }
