@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,33 +195,10 @@ func (d *DeadLetters) Replay(ctx context.Context, number uint64) error {
 	return d.Drop(ctx, number)
 }
 
-// Drop removes a letter; the error of a missing one wraps jetstream.ErrMsgNotFound. JetStream removes a damaged one
-// only with all before it: these get new numbers.
+// Drop removes a letter; the error of a missing or damaged one wraps jetstream.ErrMsgNotFound.
 func (d *DeadLetters) Drop(ctx context.Context, number uint64) error {
-	err := d.stream.DeleteMsg(ctx, number)
-	if err == nil {
-		return nil
+	if _, err := d.Get(ctx, number); err != nil {
+		return err
 	}
-	letters, listing := d.List(ctx, 0, math.MaxInt)
-	i := slices.IndexFunc(letters, func(l DeadLetter) bool { return l.Number == number })
-	switch {
-	case listing != nil:
-		return listing
-	case i < 0:
-		return fmt.Errorf("there is no dead letter %d: %w", number, jetstream.ErrMsgNotFound)
-	case letters[i].Subject == "":
-		for _, l := range letters[:i] {
-			m, err := d.stream.GetMsg(ctx, l.Number)
-			if err != nil {
-				continue // damaged too
-			}
-			m.Header.Del(nats.MsgIdHdr)
-			again := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
-			if _, err := d.js.PublishMsg(ctx, again); err != nil {
-				return fmt.Errorf("dead letter %d: %w", l.Number, err)
-			}
-		}
-		err = d.stream.Purge(ctx, jetstream.WithPurgeSequence(number+1))
-	}
-	return wrap.Err(err, "dead letter %d", number)
+	return wrap.Err(d.stream.DeleteMsg(ctx, number), "dead letter %d", number)
 }

@@ -96,7 +96,7 @@ func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters,
 	return parent.with(co, func(d *bus.DeadLetters) {
 		if c.All {
 			for _, l := range must.Get(d.List(co.ctx, 0, math.MaxInt)) {
-				if l.Subject != "" || done == "dropped" { // a damaged one cannot be replayed
+				if l.Subject != "" { // else it is damaged, and stays until the stream forgets it
 					c.Numbers = append(c.Numbers, l.Number)
 				}
 			}
