@@ -14,7 +14,6 @@ var decoders = map[string]string{
 	"api/tokens.parseHash":               "api/tokens.FuzzRead",
 	"api.decodeDecision":                 "api.FuzzDecodeDecision",
 	"exposure.decodeReport":              "exposure.FuzzDecodeReport",
-	"exposure.ParsePolicy":               "exposure.FuzzParsePolicy",
 	"exposure/state.ParsePolicy":         "exposure.FuzzParsePolicy",
 	"exposure.decodeEvent":               "exposure/wire.FuzzDecode",
 	"exposure.decodeRecord":              "exposure/state.FuzzDecodeHead",

@@ -16,6 +16,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/exposure"
+	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
 )
@@ -51,10 +52,10 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	add("/exposures", recall, r.wait, r.take(""))
 	add("/exposures/query", recall|editor, s.filters, r.query)
 	add("/exposures/explain", recall|editor, s.filters, r.explain)
-	add("/exposures/unsee", recall, r.wait, r.take(exposure.Unsee))
-	add("/exposures/forget", recall, r.wait, r.take(exposure.Forget))
-	add("/exposures/link", recall, r.wait, r.take(exposure.Link))
-	add("/exposures/unlink", recall, r.wait, r.take(exposure.Unlink))
+	add("/exposures/unsee", recall, r.wait, r.take(state.Unsee))
+	add("/exposures/forget", recall, r.wait, r.take(state.Forget))
+	add("/exposures/link", recall, r.wait, r.take(state.Link))
+	add("/exposures/unlink", recall, r.wait, r.take(state.Unlink))
 	add("/exposures/trace", 0, r.wait, r.startTrace) // operators only
 	s.handle(s.work, http.MethodGet, "/exposures/trace", 0, r.readTrace)
 	s.endpoints = append(s.endpoints,
@@ -108,7 +109,7 @@ func tellOutcome(h http.Header, o wire.Outcome) {
 }
 
 // take answers the routes that store events of a kind.
-func (r *exposureRoutes) take(kind exposure.EventKind) handler {
+func (r *exposureRoutes) take(kind state.EventKind) handler {
 	return func(c echo.Context) any {
 		must.Do(r.apply(c.Request().Context(), readBody(c), kind))
 		must.Do(c.NoContent(http.StatusNoContent))
@@ -119,7 +120,7 @@ func (r *exposureRoutes) take(kind exposure.EventKind) handler {
 // reportWait bounds how long a report may wait to be applied, as while a Redis of histories is away.
 const reportWait = 30 * time.Second
 
-func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind exposure.EventKind) error {
+func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind state.EventKind) error {
 	if err := r.server.room(); err != nil {
 		return err
 	}

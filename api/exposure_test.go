@@ -24,6 +24,7 @@ import (
 	"jianguo/api/tokens"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
 )
 
@@ -265,7 +266,7 @@ func TestExposureConnections(t *testing.T) {
 // TestBitmap: a bitmap has a bit for each item, and one for each relaxed item, oldest shard first.
 func TestBitmap(t *testing.T) {
 	t.Parallel()
-	x := newExposureServer(t, exposure.Config{Policies: map[string]exposure.Policy{"": {Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}}}, nil)
+	x := newExposureServer(t, exposure.Config{Policies: map[string]state.Policy{"": {Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}}}, nil)
 	var seen []string
 	for i := range 100 {
 		seen = append(seen, fmt.Sprint(i))

@@ -12,7 +12,7 @@ import (
 // which never happens while it holds anything that the state file does not.
 type entry struct {
 	addr state.Address
-	pol  *Policy
+	pol  *state.Policy
 
 	mu      sync.RWMutex
 	st      *state.State    // mu; nil until the row has been read
@@ -51,7 +51,7 @@ func (c *cache) size() (users int, bytes int64) {
 }
 
 // acquire pins an entry.
-func (c *cache) acquire(addr state.Address, pol *Policy) (e *entry, known bool) {
+func (c *cache) acquire(addr state.Address, pol *state.Policy) (e *entry, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, known = c.entries[addr]

@@ -30,12 +30,12 @@ type Config struct {
 	Path string       // the state file (SQLite)
 	Log  eventlog.Log // where events go and come from
 
-	Policies map[string]Policy   // by history; "" is the default history
-	Kinds    map[string][]string // by history, the kinds of reports that it keeps; missing: delivered and seen
-	Scenes   map[string]Scene    // one that is not listed is as "", which reads and writes the default history
-	Location *time.Location      // of days and months; nil: Asia/Shanghai
-	Clock    func() time.Time    // by which data expires; nil: Steady, or time.Now
-	Steady   *steady.Clock       // goes on where the last process ended; may be nil
+	Policies map[string]state.Policy // by history; "" is the default history
+	Kinds    map[string][]string     // by history, the kinds of reports that it keeps; missing: delivered and seen
+	Scenes   map[string]Scene        // one that is not listed is as "", which reads and writes the default history
+	Location *time.Location          // of days and months; nil: Asia/Shanghai
+	Clock    func() time.Time        // by which data expires; nil: Steady, or time.Now
+	Steady   *steady.Clock           // goes on where the last process ended; may be nil
 
 	Shared *Shared // states are in a Redis instead of the file; may be nil. The store closes it
 
@@ -65,7 +65,7 @@ type Config struct {
 }
 
 // reports are the kinds of reports that there are always.
-var reports = []string{string(Delivered), string(Seen)}
+var reports = []string{string(state.Delivered), string(state.Seen)}
 
 // MoreKinds are the other ones, in order.
 func (cfg *Config) MoreKinds() (more []string) {
@@ -111,29 +111,6 @@ func (cfg *Config) setDefaults() {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 }
 
-// Of package state.
-type (
-	Policy    = state.Policy
-	EventKind = state.EventKind
-)
-
-const (
-	Calendar = state.Calendar
-
-	Delivered = state.Delivered
-	Seen      = state.Seen
-	Unsee     = state.Unsee
-	Forget    = state.Forget
-	Imported  = state.Imported
-	Link      = state.Link
-	Unlink    = state.Unlink
-	Linked    = state.Linked
-	Unlinked  = state.Unlinked
-)
-
-// ParsePolicy reads a policy as state.ParsePolicy describes it.
-func ParsePolicy(s string) (Policy, error) { return state.ParsePolicy(s) }
-
 // Errors that a caller decides on. All others are failures of the machine.
 var (
 	ErrFull       = eventlog.ErrFull
@@ -162,11 +139,11 @@ type policyFile struct {
 // Policies, Kinds and Scenes of a Config. docs/EXPOSURE.md describes the file. Errors name the field.
 func ReadPolicies(path string) (cfg Config, err error) {
 	if !strings.HasSuffix(path, ".json") {
-		policy, err := ParsePolicy(path)
+		policy, err := state.ParsePolicy(path)
 		if err != nil {
 			return cfg, fmt.Errorf("%w, nor a file that ends in .json", err)
 		}
-		return Config{Policies: map[string]Policy{"": policy}}, nil
+		return Config{Policies: map[string]state.Policy{"": policy}}, nil
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -190,9 +167,9 @@ func parsePolicies(data []byte) (cfg Config, err error) {
 		if _, ok := f.Histories[defaultName]; !ok {
 			must.Do(fmt.Errorf("histories: %s is missing", defaultName))
 		}
-		cfg.Policies, cfg.Kinds, cfg.Scenes = map[string]Policy{}, map[string][]string{}, map[string]Scene{}
+		cfg.Policies, cfg.Kinds, cfg.Scenes = map[string]state.Policy{}, map[string][]string{}, map[string]Scene{}
 		for name, h := range f.Histories {
-			policy, err := ParsePolicy(h.Policy)
+			policy, err := state.ParsePolicy(h.Policy)
 			must.Dof(err, "histories.%s.policy", name)
 			if cfg.Policies[stored(name)] = policy; h.Kinds != nil {
 				must.Dof(checkKinds(h.Kinds), "histories.%s.kinds", name)

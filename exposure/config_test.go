@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jianguo/exposure/state"
 )
 
 func TestReadPolicies(t *testing.T) {
@@ -29,7 +31,7 @@ func TestReadPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := cfg.Policies["disliked"]; len(cfg.Policies) != 4 || p.TTL != 90*24*time.Hour || cfg.Policies["clicked"].Kind != Calendar || cfg.Policies[""].Slots != 5 {
+	if p := cfg.Policies["disliked"]; len(cfg.Policies) != 4 || p.TTL != 90*24*time.Hour || cfg.Policies["clicked"].Kind != state.Calendar || cfg.Policies[""].Slots != 5 {
 		t.Errorf("%+v", cfg.Policies)
 	}
 	if diff := cmp.Diff([]string{"clicked", "disliked", "muted"}, cfg.MoreKinds()); diff != "" {

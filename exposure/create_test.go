@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"jianguo/exposure/state"
 	"jianguo/internal/sqlite"
 )
 
@@ -54,7 +55,7 @@ func TestRemovedFileIsNotMadeAgain(t *testing.T) {
 	dir := t.TempDir()
 	copied := filepath.Join(dir, "copied.db")
 	f := newFixture(t, Config{Path: filepath.Join(dir, "exposure.db")})
-	f.report(Seen, "u", "a")
+	f.report(state.Seen, "u", "a")
 	ctx := context.Background()
 	if err := errors.Join(f.Flush(ctx), os.Remove(f.cfg.Path)); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
 )
 
 // TestDeadline: a request does not wait beyond its deadline for another request that holds
@@ -15,7 +16,7 @@ import (
 func TestDeadline(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		f := newFixture(t, Config{FailClosed: closed})
-		f.report(Seen, "u", "a")
+		f.report(state.Seen, "u", "a")
 		f.restart()
 		g, e, _ := f.entry("", "u")
 		e.mu.Lock() // until the answer is there: a request that waits for the lock never returns
@@ -42,7 +43,7 @@ func TestDeadline(t *testing.T) {
 // otherwise that of the user's state.
 func TestMarkTooLate(t *testing.T) {
 	f := newFixture(t, Config{})
-	f.report(Seen, "u", "a")
+	f.report(state.Seen, "u", "a")
 	f.w.applyMu.Lock() // the report is logged, and applied only after the answer
 	defer f.w.applyMu.Unlock()
 	var r Response

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
 )
 
 // TestErasure: what is in the file leaves the log a day after it was logged, also where no
@@ -34,13 +35,13 @@ func TestErasure(t *testing.T) {
 				}
 			}
 			for i := range 30 {
-				f.report(Seen, "u", fmt.Sprint("flushed", i))
+				f.report(state.Seen, "u", fmt.Sprint("flushed", i))
 			}
 			if err := f.Flush(ctx); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 20 {
-				f.report(Seen, "u", fmt.Sprint("not", i))
+				f.report(state.Seen, "u", fmt.Sprint("not", i))
 			}
 			holds(1, 50)
 			clk.advance(60 * time.Hour)
@@ -54,7 +55,7 @@ func TestErasure(t *testing.T) {
 				t.Fatal(err)
 			}
 			holds(51, 0)
-			f.report(Seen, "u", "more")
+			f.report(state.Seen, "u", "more")
 			f.crash()
 			if got := f.unseenOf("u", "not19", "more", "new"); !slices.Equal(got, []string{"new"}) {
 				t.Fatalf("got %v", got)
@@ -69,7 +70,7 @@ func TestLogLostItsBegin(t *testing.T) {
 	f, js := natsFixture(t, eventlog.Config{}, Config{FlushAge: time.Hour})
 	ctx := context.Background()
 	for i := range 30 {
-		f.report(Seen, "u", fmt.Sprint("s", i))
+		f.report(state.Seen, "u", fmt.Sprint("s", i))
 	}
 	f.fail(errors.New("killed"))
 	f.Close()
@@ -84,7 +85,7 @@ func TestLogLostItsBegin(t *testing.T) {
 	if lost := f.counter("jianguo_exposure_events_lost_total"); lost != 30 {
 		t.Errorf("%v events lost", lost)
 	}
-	f.report(Seen, "u", "after")
+	f.report(state.Seen, "u", "after")
 	if got := f.unseenOf("u", "s0", "after"); !slices.Equal(got, []string{"s0"}) {
 		t.Fatalf("got %v", got)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // checkKind refuses a kind that is not one of those given.
-func checkKind(kind EventKind, known []string) error {
+func checkKind(kind state.EventKind, known []string) error {
 	switch {
 	case slices.Contains(known, string(kind)):
 		return nil
@@ -37,7 +37,7 @@ func checkKind(kind EventKind, known []string) error {
 // wire it is a subject, exposures.<kind>.<partition>, and a JSON object
 // {user, items, at?, scene?}, or {user, from}.
 type Event struct {
-	Kind  EventKind
+	Kind  state.EventKind
 	User  string
 	Items []string
 	At    time.Time // when it happened; zero means when it was logged
@@ -46,7 +46,7 @@ type Event struct {
 }
 
 // checkEvent is all but what wire.Query has checked, the ids, of which there are so many.
-func checkEvent(kind EventKind, user, from string, items int) error {
+func checkEvent(kind state.EventKind, user, from string, items int) error {
 	if err := wire.CheckName("user", user, true); err != nil {
 		return err
 	}
@@ -71,12 +71,12 @@ func (e *Event) subject(partition int) string {
 }
 
 // kindOf reads exposures.<kind>, with or without a partition after it.
-func (s *core) kindOf(subject string) (EventKind, error) {
+func (s *core) kindOf(subject string) (state.EventKind, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(subject, eventlog.SubjectPrefix), ".")
-	if kind := EventKind(name); !slices.Contains(state.Acts, kind) {
+	if kind := state.EventKind(name); !slices.Contains(state.Acts, kind) {
 		return kind, checkKind(kind, s.kinds)
 	}
-	return EventKind(name), nil
+	return state.EventKind(name), nil
 }
 
 // payload encodes the event with items [from, to).
@@ -108,18 +108,18 @@ func eventTime(at string) (time.Time, error) {
 
 // decodeReport reads {user, items, at?, scene?} or {user, from}: an event of a kind, which the body may name as
 // well; without one, the body names one of those that are known. Played is seen.
-func decodeReport(body []byte, kind EventKind, known []string) (Event, error) {
+func decodeReport(body []byte, kind state.EventKind, known []string) (Event, error) {
 	var q wire.Query
 	if err := q.Decode(body); err != nil {
 		return Event{}, err
 	}
-	ev := Event{Kind: EventKind(q.Kind), User: q.User, Scene: q.Scene, From: q.From}
+	ev := Event{Kind: state.EventKind(q.Kind), User: q.User, Scene: q.Scene, From: q.From}
 	if kind != "" {
 		if known = []string{string(kind)}; q.Kind == "" {
 			ev.Kind = kind
 		}
 	} else if q.Kind == "played" {
-		ev.Kind = Seen
+		ev.Kind = state.Seen
 	}
 	err := checkKind(ev.Kind, known)
 	if err == nil {
@@ -135,7 +135,7 @@ func decodeReport(body []byte, kind EventKind, known []string) (Event, error) {
 }
 
 // Report is Expose for the body of a request to POST /exposures, or, with a kind, to the route of that kind.
-func (s *Store) Report(ctx context.Context, body []byte, kind EventKind) error {
+func (s *Store) Report(ctx context.Context, body []byte, kind state.EventKind) error {
 	ev, err := decodeReport(body, kind, s.kinds)
 	if err != nil {
 		return err
@@ -244,9 +244,9 @@ func (s *core) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
 // historiesOf lists the histories that an event may change.
 func (s *core) historiesOf(ev *event) (list []string) {
 	switch {
-	case ev.Kind == Imported:
+	case ev.Kind == state.Imported:
 		return []string{""}
-	case ev.Kind == Unsee:
+	case ev.Kind == state.Unsee:
 		return s.scene(ev.scene).all()
 	case !ev.Kind.Items():
 		return slices.Collect(maps.Keys(s.policies))
@@ -264,12 +264,12 @@ func (s *core) historiesOf(ev *event) (list []string) {
 func (s *core) apply(ctx context.Context, to states, ev *event, histories []string) error {
 	s.metrics.events.WithLabelValues(string(ev.Kind)).Inc()
 	switch ev.Kind {
-	case Link:
+	case state.Link:
 		links := state.LinkReader(func(user string) (state.Links, error) { return to.linksOf(ctx, user) })
 		if err := links.Check(ev.user, ev.From); err != nil {
 			return err
 		}
-	case Unsee: // of all histories, or of none
+	case state.Unsee: // of all histories, or of none
 		try := *ev
 		try.Try = true
 		if err := s.spread(ctx, to, &try, histories); err != nil {
@@ -277,7 +277,7 @@ func (s *core) apply(ctx context.Context, to states, ev *event, histories []stri
 		}
 	}
 	err := s.spread(ctx, to, ev, histories)
-	if err == nil && ev.Kind == Seen {
+	if err == nil && ev.Kind == state.Seen {
 		s.popular.Add(ev.q, ev.At, ev.Now)
 	}
 	return err
@@ -291,7 +291,7 @@ func (s *core) spread(ctx context.Context, to states, ev *event, histories []str
 	if ev.Kind.Items() {
 		ev.Keys = ev.q.Keys(nil, wire.Seed(&s.secret, ev.user))
 	}
-	if ev.Kind == Forget {
+	if ev.Kind == state.Forget {
 		if err := s.forgetElsewhere(ctx, ev.user); err != nil {
 			return err
 		}
@@ -314,26 +314,26 @@ func (s *core) spread(ctx context.Context, to states, ev *event, histories []str
 
 // others are what an event means for other users. links are those that its user had.
 func (ev *event) others(links state.Links) (list []*event) {
-	add := func(kind EventKind, user, from string) {
+	add := func(kind state.EventKind, user, from string) {
 		other := *ev
 		other.Kind, other.user, other.From = kind, user, from
 		list = append(list, &other)
 	}
 	switch ev.Kind {
-	case Link:
-		add(Linked, ev.From, ev.user)
-	case Unlink:
-		add(Unlinked, ev.From, ev.user)
-	case Unsee:
+	case state.Link:
+		add(state.Linked, ev.From, ev.user)
+	case state.Unlink:
+		add(state.Unlinked, ev.From, ev.user)
+	case state.Unsee:
 		for _, from := range links.From {
-			add(Unsee, from, "")
+			add(state.Unsee, from, "")
 		}
-	case Forget:
+	case state.Forget:
 		for _, from := range links.From {
-			add(Forget, from, "")
+			add(state.Forget, from, "")
 		}
 		for _, into := range links.Into {
-			add(Unlink, into, ev.user)
+			add(state.Unlink, into, ev.user)
 		}
 	}
 	return list

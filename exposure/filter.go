@@ -396,7 +396,7 @@ func reasonOf(err error) string {
 
 // markDelivered reports the answer, and returns when that is durable and applied.
 func (s *Store) markDelivered(ctx context.Context, r *request) error {
-	ev := Event{Kind: Delivered, User: r.User, Scene: r.Scene}
+	ev := Event{Kind: state.Delivered, User: r.User, Scene: r.Scene}
 	for i, mark := range r.marks[:r.Len()] {
 		if mark == kernel.Unseen || mark == wire.Relaxed {
 			ev.Items = append(ev.Items, string(r.ID(i)))

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/state"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
@@ -18,14 +19,14 @@ import (
 // of them seen.
 func BenchmarkFilter(b *testing.B) {
 	f, body := benchRequest(b)
-	f.report(Seen, "phone", ids(5000, 10000)...)
+	f.report(state.Seen, "phone", ids(5000, 10000)...)
 	for i, format := range []Format{JSON, Bitmap, JSON, JSON} {
 		b.Run([]string{"json", "bitmap", "linked", "story"}[i], func(b *testing.B) {
 			if i == 2 {
-				f.must(f.Expose(context.Background(), Event{Kind: Link, User: "u", From: "phone"}))
+				f.must(f.Expose(context.Background(), Event{Kind: state.Link, User: "u", From: "phone"}))
 			}
 			if i == 3 {
-				f.must(f.Expose(context.Background(), Event{Kind: Unlink, User: "u", From: "phone"}))
+				f.must(f.Expose(context.Background(), Event{Kind: state.Unlink, User: "u", From: "phone"}))
 				body = bytes.Replace(body, []byte(`{"items"`), []byte(`{"scope":"story","items"`), 1)
 			}
 			var out []byte
@@ -53,7 +54,7 @@ func benchRequest(b *testing.B) (*fixture, []byte) {
 			tell(f.cfg.Stories, uint32(2*i+1), fmt.Sprintf("item-%09d", i), fmt.Sprintf("copy-%09d", 2*i+1))
 		}
 	}
-	f.report(Seen, "u", ids(0, 5000)...)
+	f.report(state.Seen, "u", ids(0, 5000)...)
 	var cands []string
 	for i := range 5000 {
 		if uint32(i)*2654435761 < 1<<31 {
@@ -70,7 +71,7 @@ func benchRequest(b *testing.B) (*fixture, []byte) {
 // 5,000 candidates, every other one among the first that such a user can have seen, as in
 // the benchmark over HTTP.
 func BenchmarkCold(b *testing.B) {
-	f := newFixture(b, Config{CacheBytes: 1, Policies: map[string]Policy{"": {Slots: 3, Large: 10000}}})
+	f := newFixture(b, Config{CacheBytes: 1, Policies: map[string]state.Policy{"": {Slots: 3, Large: 10000}}})
 	const users = 400 // of each kind
 	for _, n := range []int{50, 500, 20000} {
 		for i := range users {
@@ -79,7 +80,7 @@ func BenchmarkCold(b *testing.B) {
 			for k := range n {
 				items = append(items, fmt.Sprintf("%s-%06d", user, k))
 			}
-			f.report(Seen, user, items...)
+			f.report(state.Seen, user, items...)
 		}
 	}
 	if err := f.Flush(context.Background()); err != nil {
@@ -145,7 +146,7 @@ func TestSharedKey(t *testing.T) {
 			if got := f.unseenOf("u", id, other, id, "x", other); !slices.Equal(got, []string{id, other, "x"}) {
 				t.Fatalf("ids %s and %s: %v", id, other, got)
 			}
-			f.report(Seen, "u", id)
+			f.report(state.Seen, "u", id)
 			if got := f.unseenOf("u", id, other, "x"); !slices.Equal(got, []string{"x"}) {
 				t.Fatalf("seen by key: %v", got)
 			}

@@ -63,7 +63,7 @@ type fleetTest struct {
 func startFleet(t *testing.T, cfg Config) *fleetTest {
 	f := &fleetTest{t: t, redis: startRedis(t), cfg: cfg}
 	f.cfg.Rand, f.cfg.Logger, f.cfg.SweepRate = zeros{}, quiet, -1
-	f.alone, f.js = natsFixture(t, eventlog.Config{Kinds: []string{string(Linked), string(Unlinked)}}, f.cfg)
+	f.alone, f.js = natsFixture(t, eventlog.Config{Kinds: []string{string(state.Linked), string(state.Unlinked)}}, f.cfg)
 	f.alone.clock.unix.Add(3600) // expiry goes by the log's time, which never is ahead of this clock
 	f.cfg.Clock = f.alone.clock.now
 	for i := range f.two {
@@ -92,7 +92,7 @@ func (f *fleetTest) open(i int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	log, err := eventlog.Open(f.t.Context(), f.js, eventlog.Config{Kinds: []string{string(Linked), string(Unlinked)}}, quiet)
+	log, err := eventlog.Open(f.t.Context(), f.js, eventlog.Config{Kinds: []string{string(state.Linked), string(state.Unlinked)}}, quiet)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -151,11 +151,11 @@ func (f *fleetTest) verify() (rep state.Report) {
 // events exposes random events through both services, and asks the other one at once for what was seen.
 func (f *fleetTest) events(r *rand.Rand, users []string, n int) {
 	f.t.Helper()
-	kinds := []EventKind{Seen, Seen, Seen, Seen, Delivered, Unsee, Unsee, Forget, Link, Unlink, Imported}
+	kinds := []state.EventKind{state.Seen, state.Seen, state.Seen, state.Seen, state.Delivered, state.Unsee, state.Unsee, state.Forget, state.Link, state.Unlink, state.Imported}
 	for range n {
 		ev := Event{Kind: kinds[r.IntN(len(kinds))], User: users[r.IntN(len(users))], At: time.Now().Add(-time.Duration(r.IntN(7200)) * time.Second)}
-		if ev.Kind == Forget && r.IntN(4) > 0 {
-			ev.Kind = Seen
+		if ev.Kind == state.Forget && r.IntN(4) > 0 {
+			ev.Kind = state.Seen
 		}
 		if ev.Kind.Links() {
 			if ev.From = users[r.IntN(len(users))]; ev.From == ev.User {
@@ -177,7 +177,7 @@ func (f *fleetTest) events(r *rand.Rand, users []string, n int) {
 		if err != nil && !errors.Is(err, ErrLink) && !errors.Is(err, ErrExceptions) {
 			f.t.Fatalf("%+v: %v", ev, err)
 		}
-		if ev.Kind == Seen {
+		if ev.Kind == state.Seen {
 			if got := unseenIn(f.t, f.two[1-i], ev.User, ev.Items...); len(got) > 0 && !f.takenBack(ev.User, before.Last) {
 				f.t.Fatalf("%s: %q were seen, and the other service does not know it", ev.User, got)
 			}
@@ -193,7 +193,7 @@ func (f *fleetTest) takenBack(user string, after uint64) bool {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	for _, kind := range []EventKind{Unsee, Forget} {
+	for _, kind := range []state.EventKind{state.Unsee, state.Forget} {
 		subject := (&Event{Kind: kind}).subject(redis.PartitionOf(user))
 		for seq := after + 1; ; seq++ {
 			m, err := stream.GetMsg(f.t.Context(), seq, jetstream.WithGetMsgSubject(subject))
@@ -228,13 +228,13 @@ func unseenIn(t *testing.T, s *Store, user string, items ...string) []string {
 }
 
 // small is a policy that folds and rotates often.
-var small = Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}
+var small = state.Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}
 
 // TestSharedStore: what two services make of a log in Redis is what one makes of it in its file, whichever
 // service owns which users, and a report that one has answered is known to the other.
 func TestSharedStore(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
+	f := startFleet(t, Config{Policies: map[string]state.Policy{"": small}})
 	r := rand.New(rand.NewPCG(1, 2))
 	users := make([]string, 24)
 	for i := range users {
@@ -274,7 +274,7 @@ func TestSharedStore(t *testing.T) {
 // stopped for longer than its lease, lose no report and bring nothing back.
 func TestFence(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
+	f := startFleet(t, Config{Policies: map[string]state.Policy{"": small}})
 	ctx, stop := context.WithCancel(t.Context())
 	var usurpers sync.WaitGroup
 	fenced := make(chan error, 1000)
@@ -375,7 +375,7 @@ func TestFencedWrites(t *testing.T) {
 // TestMovesIntoRedis: users' histories of a directory are not left behind without a word.
 func TestMovesIntoRedis(t *testing.T) {
 	f := startFleet(t, Config{})
-	f.alone.report(Seen, "u", "a")
+	f.alone.report(state.Seen, "u", "a")
 	if err := f.alone.Close(); err != nil {
 		t.Fatal(err)
 	}

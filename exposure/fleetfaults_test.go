@@ -38,14 +38,14 @@ func (f *fleetTest) eventually(what string, true func() bool) {
 func (f *fleetTest) seen(s *Store, user, item string) error {
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()
-	return s.Expose(ctx, Event{Kind: Seen, User: user, Items: []string{item}})
+	return s.Expose(ctx, Event{Kind: state.Seen, User: user, Items: []string{item}})
 }
 
 // TestDamagedRecords: whatever is wrong with a record, a report that is answered is known, and others of the partition
 // go on. What the head holds is kept where it can be read, and otherwise set aside until the user is forgotten.
 func TestDamagedRecords(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
+	f := startFleet(t, Config{Policies: map[string]state.Policy{"": small}})
 	ids := func(from, to int) (list []string) {
 		for i := from; i < to; i++ {
 			list = append(list, fmt.Sprint("i", i))
@@ -71,7 +71,7 @@ func TestDamagedRecords(t *testing.T) {
 		for n := 0; neighbour == user || redis.PartitionOf(neighbour) != redis.PartitionOf(user); n++ {
 			neighbour = fmt.Sprint(name, n)
 		}
-		if err := f.two[0].Expose(t.Context(), Event{Kind: Seen, User: user, Items: ids(0, 80)}); err != nil {
+		if err := f.two[0].Expose(t.Context(), Event{Kind: state.Seen, User: user, Items: ids(0, 80)}); err != nil {
 			t.Fatal(err)
 		}
 		unseenIn(t, f.two[1], user, "i0") // which has the state in memory from now on
@@ -86,7 +86,7 @@ func TestDamagedRecords(t *testing.T) {
 			want = append(want, ids(0, 80)...)
 		}
 		// Enough to fold, which needs the shards.
-		if err := f.two[1].Expose(t.Context(), Event{Kind: Seen, User: user, Items: ids(80, 100)}); err != nil {
+		if err := f.two[1].Expose(t.Context(), Event{Kind: state.Seen, User: user, Items: ids(80, 100)}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for i, s := range f.two {
@@ -162,10 +162,10 @@ func TestRefusedIsAnswered(t *testing.T) {
 	f := startFleet(t, Config{})
 	for i := range testbed.Count(20, 50, 200) {
 		a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
-		if err := f.two[i%2].Expose(t.Context(), Event{Kind: Link, User: a, From: b}); err != nil {
+		if err := f.two[i%2].Expose(t.Context(), Event{Kind: state.Link, User: a, From: b}); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.two[1-i%2].Expose(t.Context(), Event{Kind: Link, User: b, From: a}); !errors.Is(err, ErrLink) {
+		if err := f.two[1-i%2].Expose(t.Context(), Event{Kind: state.Link, User: b, From: a}); !errors.Is(err, ErrLink) {
 			t.Errorf("a circle: %v", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
 )
 
 // stateOf returns what a store remembers of a user.
@@ -42,7 +43,7 @@ func TestFlushIsABarrier(t *testing.T) {
 	log := NewMemoryLog()
 	clk := newClock()
 	log.Clock = clk.now
-	cfg := Config{Log: log, Policies: map[string]Policy{"": {Slots: 3, Capacity: 64, Tail: 16}}, FlushAge: time.Hour,
+	cfg := Config{Log: log, Policies: map[string]state.Policy{"": {Slots: 3, Capacity: 64, Tail: 16}}, FlushAge: time.Hour,
 		Rand: zeros{}, Path: filepath.Join(t.TempDir(), "a.db")}
 	cfg.Fail = func(point string) error {
 		if point == "flush-write" && armed {
@@ -66,11 +67,11 @@ func TestFlushIsABarrier(t *testing.T) {
 				n++
 				items = append(items, fmt.Sprint(n))
 			}
-			f.report([]EventKind{Delivered, Seen}[n/7%2], users[u], items...)
+			f.report([]state.EventKind{state.Delivered, state.Seen}[n/7%2], users[u], items...)
 		}
 	}
 	report(30)
-	f.report(Seen, "gone", "x")
+	f.report(state.Seen, "gone", "x")
 	if err := f.Flush(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +154,8 @@ func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 func TestQuarantine(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		f := newFixture(t, Config{FailClosed: closed})
-		f.report(Seen, "u", "a")
-		f.report(Seen, "v", "a")
+		f.report(state.Seen, "u", "a")
+		f.report(state.Seen, "v", "a")
 		if err := f.Flush(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +171,7 @@ func TestQuarantine(t *testing.T) {
 		if want := map[bool]int{false: 2, true: 0}[closed]; err != nil || len(r.Items) != want || r.Degraded == "" {
 			t.Fatalf("fail closed %v: %+v, %v", closed, r, err)
 		}
-		f.report(Seen, "u", "b")
+		f.report(state.Seen, "u", "b")
 		f.restart()
 		if got := f.unseenOf("u", "a", "b"); len(got) != 1 || got[0] != "a" {
 			t.Fatalf("after quarantine: %v", got)
@@ -193,10 +194,10 @@ func TestQuarantine(t *testing.T) {
 // aside; events of others go on.
 func TestDamagedShard(t *testing.T) {
 	for _, broken := range []string{"DELETE FROM shard", "UPDATE shard SET data = substr(data, 1, 20) || x'ffff' || substr(data, 23)"} {
-		f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 4, Capacity: 64, Tail: 16}}})
+		f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Slots: 4, Capacity: 64, Tail: 16}}})
 		report := func(from, to int) {
 			for i := from; i < to; i++ {
-				f.report(Seen, "u", fmt.Sprint("i", i))
+				f.report(state.Seen, "u", fmt.Sprint("i", i))
 			}
 		}
 		report(0, 40)
@@ -211,7 +212,7 @@ func TestDamagedShard(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 		report(40, 80) // some of them fold the tail into the shard
-		f.report(Seen, "v", "a")
+		f.report(state.Seen, "v", "a")
 		if err := f.Unsee(t.Context(), "u", "", []string{"i79"}); err != nil {
 			t.Error(err)
 		}
@@ -263,12 +264,12 @@ func TestUnflushedIsBounded(t *testing.T) {
 // what the tail or the ring hold.
 func TestRelax(t *testing.T) {
 	// The secret is fixed, because a newer shard may have a false positive for an older key.
-	f := newFixture(t, Config{Rand: zeros{}, Policies: map[string]Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
+	f := newFixture(t, Config{Rand: zeros{}, Policies: map[string]state.Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
 	all := ids(0, 250)
 	for _, id := range all {
-		f.report(Seen, "u", id)
+		f.report(state.Seen, "u", id)
 	}
-	f.report(Delivered, "u", "d")
+	f.report(state.Delivered, "u", "d")
 	ask := append([]string{"d", "new"}, all...)
 	prev := 0
 	for _, n := range []int{1, 2, 10, 64, 100, 400} {
@@ -306,11 +307,11 @@ func TestRelax(t *testing.T) {
 
 // TestExceptionsAreBounded: the 65th exception is refused as a whole.
 func TestExceptionsAreBounded(t *testing.T) {
-	f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
+	f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
 	ctx := context.Background()
 	all := ids(0, 150)
 	for _, id := range all {
-		f.report(Seen, "u", id)
+		f.report(state.Seen, "u", id)
 	}
 	if err := f.Unsee(ctx, "u", "", all[:64]); err != nil {
 		t.Fatal(err)
@@ -322,7 +323,7 @@ func TestExceptionsAreBounded(t *testing.T) {
 	if got := f.unseenOf("u", all...); len(got) != 64 {
 		t.Fatalf("%d of 64 un-seen items come back", len(got))
 	}
-	f.report(Seen, "u", all[:30]...) // seen again, they need no exception
+	f.report(state.Seen, "u", all[:30]...) // seen again, they need no exception
 	if err := f.Unsee(ctx, "u", "", all[64:74]); err != nil {
 		t.Fatal(err)
 	}
@@ -335,13 +336,13 @@ func TestExceptionsAreBounded(t *testing.T) {
 // the memory of the newer one, whether the key is still in the tail or not.
 func TestSeenAgainKeepsItsNewestDay(t *testing.T) {
 	for _, between := range []int{0, 100} {
-		f := newFixture(t, Config{Policies: map[string]Policy{"": {Kind: Calendar, Capacity: 64, Tail: 16, Months: 1}}})
-		f.report(Seen, "u", "a")
+		f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Kind: state.Calendar, Capacity: 64, Tail: 16, Months: 1}}})
+		f.report(state.Seen, "u", "a")
 		for _, id := range ids(0, between) {
-			f.report(Seen, "u", id)
+			f.report(state.Seen, "u", id)
 		}
 		// Before: in April, which is forgotten in June; now it is May.
-		if err := f.Expose(context.Background(), Event{Kind: Seen, User: "u", Items: []string{"a"}, At: f.clock.now().Add(-40 * 24 * time.Hour)}); err != nil {
+		if err := f.Expose(context.Background(), Event{Kind: state.Seen, User: "u", Items: []string{"a"}, At: f.clock.now().Add(-40 * 24 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		f.clock.advance(30 * 24 * time.Hour)
@@ -354,7 +355,7 @@ func TestSeenAgainKeepsItsNewestDay(t *testing.T) {
 // TestNewerStateFile: Open and Verify refuse a file of a later version.
 func TestNewerStateFile(t *testing.T) {
 	f := newFixture(t, Config{})
-	f.report(Seen, "u", "a")
+	f.report(state.Seen, "u", "a")
 	if _, err := f.db.write.Exec("UPDATE meta SET value = '99' WHERE name = 'format'"); err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +397,7 @@ func TestCloseWhileFlushFails(t *testing.T) {
 		}
 		return err
 	}})
-	f.report(Seen, "u", ids(0, 10)...)
+	f.report(state.Seen, "u", ids(0, 10)...)
 	failed := make(chan error)
 	go func() { failed <- f.Flush(context.Background()) }()
 	<-flushing

@@ -3,6 +3,7 @@ package exposure
 import (
 	"testing"
 
+	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 )
 
@@ -12,11 +13,11 @@ func FuzzParsePolicy(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		p, err := ParsePolicy(s)
+		p, err := state.ParsePolicy(s)
 		if err != nil {
 			return
 		}
-		again, err := ParsePolicy(p.String())
+		again, err := state.ParsePolicy(p.String())
 		if err != nil || again != p {
 			t.Fatalf("%q is %v, then %v: %v", s, p, again, err)
 		}
@@ -34,11 +35,11 @@ func FuzzDecodeReport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, kind uint8) {
 		var q wire.Query
 		err := q.Decode(body)
-		ev, reportErr := decodeReport(body, []EventKind{"", Unsee, Forget, Link}[kind%4], []string{"delivered", "seen"})
+		ev, reportErr := decodeReport(body, []state.EventKind{"", state.Unsee, state.Forget, state.Link}[kind%4], []string{"delivered", "seen"})
 		if reportErr != nil {
 			return
 		}
-		if err != nil || q.User != ev.User || ev.Kind != Forget && q.Len() != len(ev.Items) {
+		if err != nil || q.User != ev.User || ev.Kind != state.Forget && q.Len() != len(ev.Items) {
 			t.Fatalf("as a query: %q %q %v; as a report: %+v", q.User, q.IDs(), err, ev)
 		}
 		if err := ev.check(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/state"
 	"jianguo/internal/testbed"
 )
 
@@ -19,7 +20,7 @@ func TestHeal(t *testing.T) {
 	most := int64(testbed.Count(12, 25, 25))
 	points := []string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}
 	var calls atomic.Int64
-	f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 4, Capacity: 64, Tail: 16}}, FlushAge: 2 * time.Millisecond,
+	f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Slots: 4, Capacity: 64, Tail: 16}}, FlushAge: 2 * time.Millisecond,
 		HealAfter: time.Millisecond, CacheBytes: 1 << 16, Fail: func(point string) error {
 			if point == "appended" {
 				return nil
@@ -43,7 +44,7 @@ func TestHeal(t *testing.T) {
 				if len(held) > 100 { // before the oldest shard goes
 					user, held = fmt.Sprint("user-", client, "-", n), nil
 				}
-				if err := f.Expose(ctx, Event{Kind: Seen, User: user, Items: []string{id}}); err != nil {
+				if err := f.Expose(ctx, Event{Kind: state.Seen, User: user, Items: []string{id}}); err != nil {
 					refused.Add(1)
 				} else {
 					held = append(held, id)

@@ -16,17 +16,18 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
 
 // kindsConfig has four histories with policies of their own, which keep seven kinds.
 func kindsConfig() Config {
-	small := Policy{Slots: 3, Capacity: 64, Tail: 16, Target: 1e-9}
+	small := state.Policy{Slots: 3, Capacity: 64, Tail: 16, Target: 1e-9}
 	quarter, month := small, small
-	quarter.TTL, month.Kind, month.Months = 90*24*time.Hour, Calendar, 1
+	quarter.TTL, month.Kind, month.Months = 90*24*time.Hour, state.Calendar, 1
 	return Config{
-		Policies: map[string]Policy{"": small, "video": small, "disliked": quarter, "clicked": month},
+		Policies: map[string]state.Policy{"": small, "video": small, "disliked": quarter, "clicked": month},
 		Kinds:    map[string][]string{"disliked": {"disliked", "muted"}, "clicked": {"clicked", "muted"}},
 		Scenes: map[string]Scene{
 			"":       {Reads: []string{"", "disliked"}, Writes: []string{"", "disliked", "clicked"}},
@@ -66,7 +67,7 @@ func TestKinds(t *testing.T) {
 			return list
 		}
 		report := func(t *rapid.T) {
-			ev := Event{Kind: EventKind(rapid.SampledFrom(f.kinds).Draw(t, "kind")), User: "u", Scene: scene(t), Items: items(t)}
+			ev := Event{Kind: state.EventKind(rapid.SampledFrom(f.kinds).Draw(t, "kind")), User: "u", Scene: scene(t), Items: items(t)}
 			now := f.clock.now().In(shanghai)
 			if rapid.Bool().Draw(t, "dated") {
 				ev.At = now.Add(-time.Duration(rapid.IntRange(0, 50*24).Draw(t, "hours")) * time.Hour)
@@ -76,7 +77,7 @@ func TestKinds(t *testing.T) {
 				m := models[h]
 				switch at := m.pol.Clamp(ev.At, now); {
 				case !slices.Contains(f.keeps[h], string(ev.Kind)):
-				case ev.Kind == Delivered:
+				case ev.Kind == state.Delivered:
 					m.deliver(ev.Items, at, now)
 				default:
 					m.see(ev.Items, at, now)
@@ -152,9 +153,9 @@ func TestKindsReachAll(t *testing.T) {
 	tell(cfg.Stories, 1, "original", "copy")
 	cfg.Stories.SetReady()
 	f := newFixture(t, cfg)
-	f.must(f.Expose(t.Context(), Event{Kind: Link, User: "ann", From: "phone"}))
+	f.must(f.Expose(t.Context(), Event{Kind: state.Link, User: "ann", From: "phone"}))
 	f.report("disliked", "phone", append(ids(0, 60), "original")...)
-	f.report(Seen, "phone", ids(60, 160)...)
+	f.report(state.Seen, "phone", ids(60, 160)...)
 	ask := func(want []string, r Request) {
 		t.Helper()
 		got, err := f.Filter(t.Context(), r)
@@ -208,7 +209,7 @@ func TestKindsListed(t *testing.T) {
 	if len(dead) != 1 || !strings.HasPrefix(dead[0], "exposures.muted.0: ") || !strings.HasSuffix(dead[0], `"muted": delivered or seen or disliked`) {
 		t.Errorf("dead: %q", dead)
 	}
-	f.report(Seen, "u", "s")
+	f.report(state.Seen, "u", "s")
 	if got := f.unseenOf("u", "m", "s"); !slices.Equal(got, []string{"m"}) {
 		t.Errorf("after the kind was taken away: %v", got)
 	}
@@ -217,14 +218,14 @@ func TestKindsListed(t *testing.T) {
 // TestKindsCostNothing: the state of a user who has no reports of further kinds is the same bytes as without them.
 func TestKindsCostNothing(t *testing.T) {
 	with, without := kindsConfig(), Config{}
-	without.Policies = map[string]Policy{"": with.Policies[""]}
+	without.Policies = map[string]state.Policy{"": with.Policies[""]}
 	var files []map[string]string
 	for _, cfg := range []Config{with, without} {
 		f := newFixture(t, cfg)
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i := range 300 {
 			n := rng.IntN(600)
-			f.report([]EventKind{Seen, Delivered}[rng.IntN(2)], fmt.Sprint("u", rng.IntN(3)), ids(n, n+1+rng.IntN(30))...)
+			f.report([]state.EventKind{state.Seen, state.Delivered}[rng.IntN(2)], fmt.Sprint("u", rng.IntN(3)), ids(n, n+1+rng.IntN(30))...)
 			if i%50 == 49 {
 				f.must(f.Unsee(t.Context(), "u1", "", ids(n, n+1)))
 				f.must(f.Flush(t.Context()))

@@ -72,10 +72,10 @@ func (m *linkModel) forget(user string) {
 func TestLinks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := t.Context()
-		policy := Policy{Capacity: 64, Tail: 16, Target: 1e-9}
+		policy := state.Policy{Capacity: 64, Tail: 16, Target: 1e-9}
 		f := newFixture(t, Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), time.Now().UnixNano()), FlushAge: time.Hour,
 			CacheBytes: rapid.SampledFrom([]int64{1, 1 << 20}).Draw(rt, "cache"),
-			Policies:   map[string]Policy{"": policy, "video": policy}, Scenes: map[string]Scene{"clips": {Reads: []string{"video"}, Writes: []string{"video"}}}})
+			Policies:   map[string]state.Policy{"": policy, "video": policy}, Scenes: map[string]Scene{"clips": {Reads: []string{"video"}, Writes: []string{"video"}}}})
 		defer f.end()
 		m := &linkModel{seen: map[string]map[string]bool{}, from: map[string][]string{}}
 		var users []string
@@ -84,14 +84,14 @@ func TestLinks(t *testing.T) {
 			m.seen[users[i]] = map[string]bool{}
 		}
 		user := func(t *rapid.T) string { return rapid.SampledFrom(users).Draw(t, "user") }
-		edge := func(t *rapid.T, kind EventKind) error {
+		edge := func(t *rapid.T, kind state.EventKind) error {
 			u, from := user(t), user(t)
 			if u == from {
 				return nil
 			}
 			err := f.Expose(ctx, Event{Kind: kind, User: u, From: from})
 			switch {
-			case kind == Unlink:
+			case kind == state.Unlink:
 				m.from[u] = slices.DeleteFunc(m.from[u], func(v string) bool { return v == from })
 			case slices.Contains(m.from[u], from):
 			case errors.Is(err, ErrLink) == m.may(u, from):
@@ -109,18 +109,18 @@ func TestLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		linking := func(t *rapid.T) { must(t, edge(t, Link)) }
+		linking := func(t *rapid.T) { must(t, edge(t, state.Link)) }
 		see := func(t *rapid.T) {
 			u, from := user(t), rapid.IntRange(0, 40).Draw(t, "item")
 			items := ids(from, from+rapid.SampledFrom([]int{1, 30}).Draw(t, "n"))
-			must(t, f.Expose(ctx, Event{Kind: Seen, User: u, Items: items}))
+			must(t, f.Expose(ctx, Event{Kind: state.Seen, User: u, Items: items}))
 			for _, id := range items {
 				m.seen[u][id] = true
 			}
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"link": linking, "link2": linking, "link3": linking, "see": see, "see2": see,
-			"unlink": func(t *rapid.T) { must(t, edge(t, Unlink)) },
+			"unlink": func(t *rapid.T) { must(t, edge(t, state.Unlink)) },
 			"unsee": func(t *rapid.T) {
 				u, id := user(t), rapid.SampledFrom(ids(0, 70)).Draw(t, "item")
 				must(t, f.Unsee(ctx, u, "", []string{id}))
@@ -167,12 +167,12 @@ func TestLinks(t *testing.T) {
 func TestLinkEnds(t *testing.T) {
 	f := newFixture(t, Config{})
 	ctx := context.Background()
-	f.report(Seen, "phone", "a", "b")
-	f.must(f.Expose(ctx, Event{Kind: Link, User: "ann", From: "phone"}))
+	f.report(state.Seen, "phone", "a", "b")
+	f.must(f.Expose(ctx, Event{Kind: state.Link, User: "ann", From: "phone"}))
 	f.clock.advance(4 * 24 * time.Hour)
-	f.report(Seen, "phone", "c")
+	f.report(state.Seen, "phone", "c")
 	f.clock.advance(4 * 24 * time.Hour)
-	f.report(Seen, "ann", "d")
+	f.report(state.Seen, "ann", "d")
 	f.restart()
 	if got := f.unseenOf("ann", "a", "b", "c", "d", "e"); !slices.Equal(got, []string{"e"}) {
 		t.Fatalf("got %v", got)

@@ -18,7 +18,7 @@ import (
 
 // model is the exact memory that a store is held to: all exposures of one user in order.
 type model struct {
-	pol   Policy
+	pol   state.Policy
 	last  time.Time
 	seen  []exposureOf
 	ring  []exposureOf
@@ -109,11 +109,11 @@ func (m *model) released(now time.Time) []string {
 // the model's. Policies are small, so that a few hundred exposures fold and rotate
 // and climb the ladder many times over.
 func TestModel(t *testing.T) {
-	policies := []Policy{
+	policies := []state.Policy{
 		{Slots: 3, Capacity: 64, Tail: 16},
 		{Slots: 4, Capacity: 64, Small: 2, Large: 128, Tail: 24},
-		{Kind: Calendar, Slots: 2, Capacity: 64, Small: 1, Large: 100, Tail: 16},
-		{Kind: Calendar, Slots: 3, Capacity: 64, Large: -1, Months: 1, Tail: 8},
+		{Kind: state.Calendar, Slots: 2, Capacity: 64, Small: 1, Large: 100, Tail: 16},
+		{Kind: state.Calendar, Slots: 3, Capacity: 64, Large: -1, Months: 1, Tail: 8},
 	}
 	var tally [2]struct{ wrong, asked int } // no longer held, and never seen
 	rapid.Check(t, func(rt *rapid.T) {
@@ -124,9 +124,9 @@ func TestModel(t *testing.T) {
 		h := newHistory(t, rt, pol)
 		defer h.f.close()
 		rt.Repeat(map[string]func(*rapid.T){
-			"seen":     func(rt *rapid.T) { h.event(rt, Seen) },
-			"seen2":    func(rt *rapid.T) { h.event(rt, Seen) },
-			"deliver":  func(rt *rapid.T) { h.event(rt, Delivered) },
+			"seen":     func(rt *rapid.T) { h.event(rt, state.Seen) },
+			"seen2":    func(rt *rapid.T) { h.event(rt, state.Seen) },
+			"deliver":  func(rt *rapid.T) { h.event(rt, state.Delivered) },
 			"unsee":    h.unsee,
 			"forget":   h.forget,
 			"wait":     h.wait,
@@ -186,19 +186,19 @@ func (f *modelStore) reopen(t *rapid.T) {
 type modelHistory struct {
 	f      *modelStore
 	clock  *clock
-	pol    Policy
+	pol    state.Policy
 	models map[string]*model
 	rng    *rand.Rand
 }
 
-func newHistory(t *testing.T, rt *rapid.T, pol Policy) *modelHistory {
+func newHistory(t *testing.T, rt *rapid.T, pol state.Policy) *modelHistory {
 	h := &modelHistory{clock: newClock(), pol: pol, models: map[string]*model{},
 		rng: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 2))}
 	log := NewMemoryLog()
 	log.Clock = h.clock.now
 	h.f = &modelStore{}
 	h.f.cfg = Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), h.rng.Uint64()), Log: log, Clock: h.clock.now,
-		Policies: map[string]Policy{"": pol}, Logger: quiet, SweepRate: -1, CacheBytes: 1,
+		Policies: map[string]state.Policy{"": pol}, Logger: quiet, SweepRate: -1, CacheBytes: 1,
 		FlushAge: time.Hour, MaxUnflushed: 64, Relaxed: true, HealAfter: time.Millisecond}
 	if rapid.Bool().Draw(rt, "cached") {
 		h.f.cfg.CacheBytes = 1 << 20
@@ -231,7 +231,7 @@ func (h *modelHistory) items(t *rapid.T) []string {
 	return items
 }
 
-func (h *modelHistory) event(t *rapid.T, kind EventKind) {
+func (h *modelHistory) event(t *rapid.T, kind state.EventKind) {
 	u, m := h.user(t)
 	items := h.items(t)
 	now := h.clock.now().In(shanghai)
@@ -241,7 +241,7 @@ func (h *modelHistory) event(t *rapid.T, kind EventKind) {
 	}
 	h.f.must(t, h.f.Expose(context.Background(), Event{Kind: kind, User: u, Items: items, At: at}))
 	at = h.pol.Clamp(at, now)
-	if kind == Seen {
+	if kind == state.Seen {
 		m.see(items, at, now)
 	} else {
 		m.deliver(items, at, now)

@@ -16,6 +16,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
+	"jianguo/exposure/state"
 )
 
 // startNATS runs the server that the product embeds, with JetStream in a directory.
@@ -72,7 +73,7 @@ func TestStream(t *testing.T) {
 	var want []string
 	for i := range 300 {
 		want = append(want, fmt.Sprint("s", i))
-		f.report(Seen, "u", want[i])
+		f.report(state.Seen, "u", want[i])
 		if i%97 == 0 {
 			f.crash()
 		}
@@ -93,7 +94,7 @@ func TestStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f.report(Seen, "v", "last")
+	f.report(state.Seen, "v", "last")
 	if got := f.unseenOf("v", "a", "7", "b", "c", "last", "new"); !slices.Equal(got, []string{"b", "new"}) {
 		t.Fatalf("got %v", got)
 	}
@@ -107,7 +108,7 @@ func TestStreamFull(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	full := false
 	for i := 0; i < 1000 && !full; i++ {
-		err := f.Expose(ctx, Event{Kind: Seen, User: "u", Items: []string{fmt.Sprint(long, i)}})
+		err := f.Expose(ctx, Event{Kind: state.Seen, User: "u", Items: []string{fmt.Sprint(long, i)}})
 		if full = errors.Is(err, ErrFull); err != nil && !full {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestStreamFull(t *testing.T) {
 	if err := f.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	f.report(Seen, "u", "after")
+	f.report(state.Seen, "u", "after")
 	if got := f.unseenOf("u", "after", long+"0", "new"); !slices.Equal(got, []string{"new"}) {
 		t.Fatalf("got %v", got)
 	}
@@ -132,8 +133,8 @@ func TestStreamFull(t *testing.T) {
 // applied.
 func TestNewLog(t *testing.T) {
 	f, _ := natsFixture(t, eventlog.Config{}, Config{})
-	f.report(Seen, "u", "a", "b", "c")
-	f.report(Seen, "u", "d")
+	f.report(state.Seen, "u", "a", "b", "c")
+	f.report(state.Seen, "u", "d")
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +168,13 @@ func TestFlushAfterSynced(t *testing.T) {
 	}}, Config{FlushAge: time.Hour})
 	ctx := context.Background()
 	for i := range 3 {
-		f.report(Seen, "u", fmt.Sprint("s", i))
+		f.report(state.Seen, "u", fmt.Sprint("s", i))
 		before := synced
 		if err := f.Flush(ctx); err != nil || synced != before+1 || f.w.flushed.Load() != synced {
 			t.Fatalf("flushed up to %d, synced up to %d: %v", f.w.flushed.Load(), synced, err)
 		}
 	}
-	f.report(Seen, "u", "last")
+	f.report(state.Seen, "u", "last")
 	fails = true
 	if err := f.Flush(ctx); !errors.Is(err, lost) || f.Ready() {
 		t.Fatalf("a flush of what is not durable: %v", err)

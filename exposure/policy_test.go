@@ -5,18 +5,20 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"jianguo/exposure/state"
 )
 
 func TestClamp(t *testing.T) {
 	now := time.Date(2024, 3, 20, 23, 59, 59, 0, shanghai)
 	eve := time.Date(2024, 3, 31, 23, 59, 59, 0, shanghai)
 	day := 24 * time.Hour
-	rotate, _ := Policy{}.WithDefaults()
-	hours, _ := Policy{TTL: 4 * time.Hour}.WithDefaults()
-	calendar, _ := Policy{Kind: Calendar}.WithDefaults()
+	rotate, _ := state.Policy{}.WithDefaults()
+	hours, _ := state.Policy{TTL: 4 * time.Hour}.WithDefaults()
+	calendar, _ := state.Policy{Kind: state.Calendar}.WithDefaults()
 	december := time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai)
 	for _, c := range []struct {
-		p             Policy
+		p             state.Policy
 		now, at, want time.Time
 	}{
 		{rotate, now, time.Time{}, now},
@@ -47,12 +49,12 @@ func TestClamp(t *testing.T) {
 // TestLateReport: however old an exposure is when it is reported, the filter that
 // follows the answer takes it into account, and so does one after a crash.
 func TestLateReport(t *testing.T) {
-	for _, p := range []Policy{{}, {TTL: time.Hour}, {Kind: Calendar}, {Kind: Calendar, Months: 1}} {
-		f := newFixture(t, Config{Policies: map[string]Policy{"": p}})
+	for _, p := range []state.Policy{{}, {TTL: time.Hour}, {Kind: state.Calendar}, {Kind: state.Calendar, Months: 1}} {
+		f := newFixture(t, Config{Policies: map[string]state.Policy{"": p}})
 		f.clock.unix.Store(time.Date(2024, 5, 31, 23, 59, 0, 0, shanghai).Unix())
 		for i, at := range []time.Time{f.clock.now().AddDate(-30, 0, 0), f.clock.now().AddDate(0, -2, 0), f.clock.now().AddDate(30, 0, 0)} {
 			user := string(rune('a' + i))
-			if err := f.Expose(context.Background(), Event{Kind: Seen, User: user, Items: []string{"late"}, At: at}); err != nil {
+			if err := f.Expose(context.Background(), Event{Kind: state.Seen, User: user, Items: []string{"late"}, At: at}); err != nil {
 				t.Fatal(err)
 			}
 			if got := f.unseenOf(user, "late", "new"); !slices.Equal(got, []string{"new"}) {
@@ -74,7 +76,7 @@ func TestClocksGoForward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := Policy{Kind: Calendar}.WithDefaults()
+	p, _ := state.Policy{Kind: state.Calendar}.WithDefaults()
 	october := time.Date(2023, 10, 1, 1, 0, 0, 0, zone)
 	for now, want := range map[time.Time]time.Time{
 		time.Date(2023, 9, 30, 12, 0, 0, 0, zone):  october,
@@ -99,20 +101,20 @@ func TestParsePolicy(t *testing.T) {
 		"calendar,large=-1":                  "calendar,slots=4,capacity=1000,small=2,large=-1,months=3,tail=512,target=0.001,ttl=120h0m0s",
 		"calendar,months=1":                  "calendar,slots=4,capacity=1000,small=2,large=10000,months=1,tail=512,target=0.001,ttl=120h0m0s",
 	} {
-		p, err := ParsePolicy(in)
+		p, err := state.ParsePolicy(in)
 		if err != nil || p.String() != want {
 			t.Errorf("%q: %s, %v", in, p, err)
 		}
 		if again, err := p.WithDefaults(); err != nil || again != p {
 			t.Errorf("%q changes when defaults are filled in again: %v", p, again)
 		}
-		if again, err := ParsePolicy(p.String()); err != nil || again != p {
+		if again, err := state.ParsePolicy(p.String()); err != nil || again != p {
 			t.Errorf("%q does not read back: %v, %v", p, again, err)
 		}
 	}
 	for _, bad := range []string{"weekly", "rotate,slots=1", "rotate,slots=65", "rotate,slots", "rotate,colour=3", "rotate,capacity=10",
 		"rotate,large=5", "rotate,target=0.9", "rotate,target=NaN", "rotate,ttl=-1h", "calendar,slots=40", "rotate,tail=9999"} {
-		if p, err := ParsePolicy(bad); err == nil {
+		if p, err := state.ParsePolicy(bad); err == nil {
 			t.Errorf("%q is taken: %s", bad, p)
 		}
 	}

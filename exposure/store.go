@@ -85,7 +85,7 @@ func (s *Store) open(ctx context.Context) {
 
 // openHistories fills in the histories that scenes name.
 func (s *core) openHistories() error {
-	s.policies, s.keeps = map[string]*Policy{}, map[string][]string{}
+	s.policies, s.keeps = map[string]*state.Policy{}, map[string][]string{}
 	s.kinds = slices.Concat(reports, s.cfg.MoreKinds())
 	for _, sc := range append(slices.Collect(maps.Values(s.cfg.Scenes)), Scene{Reads: []string{""}}) {
 		for _, h := range sc.all() {
@@ -279,9 +279,9 @@ func (s *Store) CopyTo(ctx context.Context, path string) error {
 // core is what the writer and the filters share.
 type core struct {
 	cfg      Config
-	policies map[string]*Policy  // by history
-	keeps    map[string][]string // by history, the kinds of reports that it keeps
-	kinds    []string            // of reports
+	policies map[string]*state.Policy // by history
+	keeps    map[string][]string      // by history, the kinds of reports that it keeps
+	kinds    []string                 // of reports
 	secret   [32]byte
 	db       *database
 	metrics  *metrics

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/state"
 	"jianguo/internal/wait"
 )
 
@@ -103,7 +104,7 @@ func (f *fixture) end() {
 	}
 }
 
-func (f *fixture) report(kind EventKind, user string, items ...string) {
+func (f *fixture) report(kind state.EventKind, user string, items ...string) {
 	f.t.Helper()
 	if err := f.Expose(context.Background(), Event{Kind: kind, User: user, Items: items}); err != nil {
 		f.t.Fatal(err)
@@ -132,8 +133,8 @@ func ids(from, to int) []string {
 
 func TestFirstUse(t *testing.T) {
 	f := newFixture(t, Config{})
-	f.report(Seen, "u", "a", "b")
-	f.report(Delivered, "u", "c")
+	f.report(state.Seen, "u", "a", "b")
+	f.report(state.Delivered, "u", "c")
 	if got := f.unseenOf("u", "d", "a", "c", "e", "d", "b"); !slices.Equal(got, []string{"d", "e"}) {
 		t.Fatalf("got %v", got)
 	}
@@ -164,12 +165,12 @@ func TestFirstUse(t *testing.T) {
 }
 
 func TestManyShards(t *testing.T) {
-	for _, policy := range []Policy{{}, {Slots: 3, Large: 10000}, {Kind: Calendar}} {
+	for _, policy := range []state.Policy{{}, {Slots: 3, Large: 10000}, {Kind: state.Calendar}} {
 		t.Run(policy.String(), func(t *testing.T) {
-			f := newFixture(t, Config{Policies: map[string]Policy{"": policy}})
+			f := newFixture(t, Config{Policies: map[string]state.Policy{"": policy}})
 			seen := ids(0, 5000)
 			for i := 0; i < len(seen); i += 37 {
-				f.report(Seen, "u", seen[i:min(i+37, len(seen))]...)
+				f.report(state.Seen, "u", seen[i:min(i+37, len(seen))]...)
 				if i%1000 < 37 {
 					if err := f.Flush(context.Background()); err != nil {
 						t.Fatal(err)
@@ -178,7 +179,7 @@ func TestManyShards(t *testing.T) {
 			}
 			for range 3 {
 				keep := seen
-				if policy.Kind != Calendar && policy.Large == 0 {
+				if policy.Kind != state.Calendar && policy.Large == 0 {
 					keep = seen[1000:]
 				}
 				if got := f.unseenOf("u", keep...); len(got) != 0 {
@@ -211,11 +212,11 @@ func (s *Store) WaitReady(ctx context.Context) error {
 // Unsee makes items eligible again: exactly where the tail or the ring holds them,
 // by one of at most 64 exceptions where a shard does (ErrExceptions past that).
 func (s *Store) Unsee(ctx context.Context, user, scene string, items []string) error {
-	return s.Expose(ctx, Event{Kind: Unsee, User: user, Scene: scene, Items: items})
+	return s.Expose(ctx, Event{Kind: state.Unsee, User: user, Scene: scene, Items: items})
 }
 
 // Forget removes a user from every history. Ids already in the log leave it after
 // eventlog.ErasureDelay.
 func (s *Store) Forget(ctx context.Context, user string) error {
-	return s.Expose(ctx, Event{Kind: Forget, User: user})
+	return s.Expose(ctx, Event{Kind: state.Forget, User: user})
 }

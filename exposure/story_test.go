@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"jianguo/exposure/state"
 	"jianguo/exposure/story"
 )
 
@@ -47,7 +48,7 @@ func TestTellings(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(rt, "seen") {
 			n := rapid.IntRange(0, items-1).Draw(rt, "item")
 			seen[n] = true
-			f.report(Seen, user, item(n))
+			f.report(state.Seen, user, item(n))
 		}
 		var asked []string
 		for n := range items {
@@ -106,7 +107,7 @@ func TestStoryScope(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		users++
 		user, phone := fmt.Sprint("u", users), fmt.Sprint("phone", users)
-		f.must(f.Expose(t.Context(), Event{Kind: Link, User: user, From: phone}))
+		f.must(f.Expose(t.Context(), Event{Kind: state.Link, User: user, From: phone}))
 		seen, told := map[string]bool{}, map[int]bool{}
 		for range rapid.IntRange(0, 12).Draw(rt, "seen") {
 			s, n := rapid.IntRange(0, 29).Draw(rt, "story"), rapid.IntRange(0, 2).Draw(rt, "item")
@@ -114,7 +115,7 @@ func TestStoryScope(t *testing.T) {
 			if s < 20 {
 				told[s] = true
 			}
-			f.report(Seen, rapid.SampledFrom([]string{user, phone}).Draw(rt, "by"), item(s, n))
+			f.report(state.Seen, rapid.SampledFrom([]string{user, phone}).Draw(rt, "by"), item(s, n))
 		}
 		var asked, byItem, byStory []string
 		for s := range 30 {

@@ -14,7 +14,7 @@ func TestSweepLoop(t *testing.T) {
 	f := newFixture(t, Config{SweepRate: 6400, SweepRest: time.Millisecond, FlushAge: 10 * time.Millisecond})
 	const users = 300
 	for i := range users {
-		f.report(Seen, fmt.Sprint("u", i), "a")
+		f.report(state.Seen, fmt.Sprint("u", i), "a")
 	}
 	if err := f.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -38,10 +38,10 @@ func TestSweepLoop(t *testing.T) {
 // TestSweep: what has expired leaves the file, and only that.
 func TestSweep(t *testing.T) {
 	f := newFixture(t, Config{Scenes: map[string]Scene{"news": {Reads: []string{"monthly"}, Writes: []string{"monthly"}}},
-		Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}, "monthly": {Kind: Calendar, Capacity: 64, Large: -1, Tail: 16, Months: 1}}})
+		Policies: map[string]state.Policy{"": {Capacity: 64, Tail: 16}, "monthly": {Kind: state.Calendar, Capacity: 64, Large: -1, Tail: 16, Months: 1}}})
 	ctx := context.Background()
 	see := func(user, scene string, n int) {
-		if err := f.Expose(ctx, Event{Kind: Seen, User: user, Scene: scene, Items: ids(0, n)}); err != nil {
+		if err := f.Expose(ctx, Event{Kind: state.Seen, User: user, Scene: scene, Items: ids(0, n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,12 +87,12 @@ func TestSweep(t *testing.T) {
 // while, erase nothing.
 func TestLogClockJumps(t *testing.T) {
 	log := NewMemoryLog()
-	f := newFixture(t, Config{Log: log, Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
+	f := newFixture(t, Config{Log: log, Policies: map[string]state.Policy{"": {Capacity: 64, Tail: 16}}})
 	log.Clock = f.clock.now
-	f.report(Seen, "u", ids(0, 100)...)
-	f.report(Delivered, "u", "delivered")
+	f.report(state.Seen, "u", ids(0, 100)...)
+	f.report(state.Delivered, "u", "delivered")
 	log.Clock = func() time.Time { return f.clock.now().Add(6 * 24 * time.Hour) }
-	f.report(Seen, "u", "in the jump")
+	f.report(state.Seen, "u", "in the jump")
 	log.Clock = f.clock.now
 	f.clock.advance(time.Minute)
 	f.restart()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/state"
 	"jianguo/exposure/story"
 	"jianguo/exposure/trace"
 )
@@ -34,18 +35,18 @@ func (f *fixture) traced(user string, want ...string) {
 
 // TestTrace: a trace has every report and every filter answer, each once, across a crash and a restart, until it ends.
 func TestTrace(t *testing.T) {
-	f := newFixture(t, Config{Stories: story.New(), Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
+	f := newFixture(t, Config{Stories: story.New(), Policies: map[string]state.Policy{"": {Capacity: 64, Tail: 16}}})
 	tell(f.cfg.Stories, 1, "original", "reprint")
 	f.cfg.Stories.SetReady()
 	ctx := t.Context()
-	f.report(Seen, "ann", "before")
+	f.report(state.Seen, "ann", "before")
 	f.clock.advance(time.Minute)
 	f.must(f.Traces.Start(ctx, "ann", "24h", "ticket 7"))
-	f.report(Seen, "ann", "original", "white space")
-	f.report(Delivered, "ann", "ringed")
-	f.report(Seen, "phone", "linked")
-	f.report(Seen, "bob", "another's")
-	f.must(f.Expose(ctx, Event{Kind: Link, User: "ann", From: "phone"}))
+	f.report(state.Seen, "ann", "original", "white space")
+	f.report(state.Delivered, "ann", "ringed")
+	f.report(state.Seen, "phone", "linked")
+	f.report(state.Seen, "bob", "another's")
+	f.must(f.Expose(ctx, Event{Kind: state.Link, User: "ann", From: "phone"}))
 	ask := Request{User: "ann", Scope: "story", Max: 1, Items: []string{"new", "new", "newer", "original", "ringed", "linked", "reprint", "before"}}
 	if _, err := f.Filter(ctx, ask); err != nil {
 		t.Fatal(err)
@@ -64,7 +65,7 @@ func TestTrace(t *testing.T) {
 	if got := f.traceOf("ann"); got != whole {
 		t.Errorf("restarted:\n%s\nbefore:\n%s", got, whole)
 	}
-	f.report(Seen, "ann", ids(0, 200)...)
+	f.report(state.Seen, "ann", ids(0, 200)...)
 	f.unseenOf("ann", ids(0, 1)[0])
 	f.traced("ann", `seen: 200 ids\n`, `filter: 1 ids\n    1 dropped, shard 1 of \d .*; or never shown, a false positive: p is (0.\d+|below 0.001) % in this shard, .* in all: `)
 	if err := f.Unsee(ctx, "ann", "", ids(0, 150)); !errors.Is(err, ErrExceptions) {
@@ -92,9 +93,9 @@ func TestTraceForgotten(t *testing.T) {
 	for _, user := range []string{"ann", "phone", "bob"} {
 		f.must(f.Traces.Start(ctx, user, "1h", "test"))
 	}
-	f.report(Seen, "phone", "a")
+	f.report(state.Seen, "phone", "a")
 	for _, user := range []string{"ann", "bob"} {
-		f.must(f.Expose(ctx, Event{Kind: Link, User: user, From: "phone"}))
+		f.must(f.Expose(ctx, Event{Kind: state.Link, User: user, From: "phone"}))
 		f.unseenOf(user, "a", "own")
 	}
 	f.traced("bob", `linked user "phone": seen`, `link linked user "phone"`, `returned: "own"`)

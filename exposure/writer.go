@@ -107,7 +107,7 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 
 // apply implements states.
 func (s *writer) apply(ctx context.Context, history string, ev *event) (links state.Links, err error) {
-	if ev.Kind == Forget {
+	if ev.Kind == state.Forget {
 		s.forgotten = append(s.forgotten, ev.user)
 	}
 	err = s.change(ctx, history, ev.user, func(e *entry, r *rows) error {
@@ -246,8 +246,8 @@ func (s *writer) expire(ctx context.Context, addr state.Address, now time.Time) 
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	for _, into := range unlink {
 		for _, ev := range []*event{
-			{user: into, Event: state.Event{Kind: Unlink, From: addr.User}},
-			{user: addr.User, Event: state.Event{Kind: Unlinked, From: into}},
+			{user: into, Event: state.Event{Kind: state.Unlink, From: addr.User}},
+			{user: addr.User, Event: state.Event{Kind: state.Unlinked, From: into}},
 		} {
 			_, failed := s.apply(ctx, addr.History, ev)
 			err = errors.Join(err, failed)

@@ -12,13 +12,14 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
+	histories "jianguo/exposure/state"
 )
 
 // kinds are those of the log of exposures beside delivered and seen.
 func (f *serveFlags) kinds(s *service) []string {
 	kinds := s.histories.MoreKinds()
 	if f.ExposureStore != "" {
-		kinds = append(kinds, string(exposure.Linked), string(exposure.Unlinked))
+		kinds = append(kinds, string(histories.Linked), string(histories.Unlinked))
 	}
 	return kinds
 }

@@ -8,6 +8,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/redis"
+	histories "jianguo/exposure/state"
 )
 
 // importOld begins to import the users of the store that the platform had before, if there is one: it reports the part
@@ -29,12 +30,12 @@ func (f *legacyFlags) importOld(co *streams, s *service, zone *time.Location) er
 				return err
 			}
 			for _, r := range redis.Plan(&policy, history, info, time.Now().In(zone)) {
-				ev := exposure.Event{Kind: exposure.Seen, User: user, Items: r.Items, At: r.At}
+				ev := exposure.Event{Kind: histories.Seen, User: user, Items: r.Items, At: r.At}
 				if err := s.exposure.Expose(ctx, ev); err != nil {
 					return err
 				}
 			}
-			return s.exposure.Expose(ctx, exposure.Event{Kind: exposure.Imported, User: user})
+			return s.exposure.Expose(ctx, exposure.Event{Kind: histories.Imported, User: user})
 		})
 	if err == nil {
 		go old.ImportAll(co.ctx)

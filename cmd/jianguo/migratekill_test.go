@@ -135,7 +135,7 @@ func addHistories(t *testing.T, dir string, n int) {
 	t.Helper()
 	db := stateDB(t, dir)
 	defer db.Close()
-	policy, err := exposure.Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}.WithDefaults()
+	policy, err := states.Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}.WithDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
