@@ -30,12 +30,9 @@ const (
 
 var verdictNames = []string{"", "unique", "suspect", "duplicate", "withdrawn"}
 
-func (v Verdict) String() string { return nameOf(verdictNames, int(v)) }
-
-// MarshalText writes the verdict's name.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads a verdict's name.
+// String, MarshalText and UnmarshalText write and read the name of a verdict.
+func (v Verdict) String() string                { return nameOf(verdictNames, int(v)) }
+func (v Verdict) MarshalText() ([]byte, error)  { return []byte(v.String()), nil }
 func (v *Verdict) UnmarshalText(b []byte) error { return parse(v, verdictNames, "verdict", b) }
 
 // Accepted reports whether an item with this verdict is in the pool.
@@ -67,12 +64,9 @@ const (
 var ruleNames = []string{"", "exact", "hamming", "margin", "sketch", "passage", "blocked", "editor", "suspected",
 	"licensed", "preferred", "exempt", "aside"}
 
-func (r Rule) String() string { return nameOf(ruleNames, int(r)) }
-
-// MarshalText writes the rule's name.
-func (r Rule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads a rule's name.
+// String, MarshalText and UnmarshalText write and read the name of a rule.
+func (r Rule) String() string                { return nameOf(ruleNames, int(r)) }
+func (r Rule) MarshalText() ([]byte, error)  { return []byte(r.String()), nil }
 func (r *Rule) UnmarshalText(b []byte) error { return parse(r, ruleNames, "rule", b) }
 
 // Cause names what made an item's state change.
@@ -89,12 +83,9 @@ const (
 
 var causeNames = []string{"", "ingest", "revision", "withdrawal", "promotion", "editor"}
 
-func (c Cause) String() string { return nameOf(causeNames, int(c)) }
-
-// MarshalText writes the cause's name.
-func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
-// UnmarshalText reads a cause's name.
+// String, MarshalText and UnmarshalText write and read the name of a cause.
+func (c Cause) String() string                { return nameOf(causeNames, int(c)) }
+func (c Cause) MarshalText() ([]byte, error)  { return []byte(c.String()), nil }
 func (c *Cause) UnmarshalText(b []byte) error { return parse(c, causeNames, "cause", b) }
 
 func nameOf(names []string, n int) string {
