@@ -27,12 +27,6 @@ type Side struct {
 	said      []bool  // by quantity, whether the other text says it
 }
 
-func (d *Doc) side(limits *Limits) Side {
-	bounded := *d
-	bounded.values = d.values[:min(len(d.values), limits.Values)]
-	return Side{Doc: &bounded, run: make([]int32, len(d.tokens))}
-}
-
 // Match is a run of N equal tokens, from token Later and from token Earlier on.
 type Match struct {
 	Later, Earlier, N int
@@ -59,7 +53,8 @@ func Align(later, earlier *Doc) *Alignment {
 
 // align leaves out Matches where the texts are not related.
 func align(later, earlier *Doc, limits *Limits) *Alignment {
-	x := &Alignment{Later: later.side(limits), Earlier: earlier.side(limits), limits: limits}
+	x := &Alignment{Later: Side{Doc: later, run: make([]int32, len(later.tokens))},
+		Earlier: Side{Doc: earlier, run: make([]int32, len(earlier.tokens))}, limits: limits}
 	if len(later.tokens) == 0 || later.k != earlier.k { // a text of under four tokens has nothing in common with others
 		x.says()
 		return x
@@ -134,18 +129,6 @@ func covered(run []int32) float32 {
 		n += int(min(r, 1))
 	}
 	return float32(n) / float32(len(run))
-}
-
-// knows says, by token of another text, whether a text has the pair that begins there, in its body or its headline.
-func (d *Doc) knows(other *Doc) []bool {
-	pairs := appendShingles(make([]uint64, 0, len(d.tokens)+len(d.title)), d.tokens, pairK)
-	t := indexed(appendShingles(pairs, d.title, pairK))
-	defer tables.Put(t)
-	known := make([]bool, len(other.tokens))
-	for i, h := range appendShingles(pairs[:0], other.tokens, pairK) {
-		known[i] = t.find(h) >= 0
-	}
-	return known
 }
 
 // findRuns finds runs greedily from the left: at each token the longest run that begins there; among runs of equal

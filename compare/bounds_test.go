@@ -66,7 +66,6 @@ func TestBudgets(t *testing.T) {
 		"gap_pairs":    func(l *Limits) *int { return &l.GapPairs },
 		"pairs":        func(l *Limits) *int { return &l.Pairs },
 		"sought_bytes": func(l *Limits) *int { return &l.Sought },
-		"values":       func(l *Limits) *int { return &l.Values },
 	} {
 		found := func(budget int) string {
 			l := DefaultLimits()

@@ -102,20 +102,17 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 }
 
 // namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or
-// else the words that neither text has anywhere but here, if the dictionary has neither, or not as one word and they
-// alone tell the headlines apart, or both have digits in a sentence: others may be synonyms.
+// else the words that neither text has anywhere but here, if the dictionary has neither, or both have digits in a
+// sentence: others may be synonyms.
 func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	l, e := x.Later.Doc, x.Earlier.Doc
-	as, bs := l.Pieces(a), e.Pieces(b)
-	a, b = as[len(as)-1], bs[len(bs)-1]
 	nameA, okA := g.foreign(l, a, e)
 	nameB, okB := g.foreign(e, b, l)
 	if !okA || !okB {
 		nameA, nameB = l.whole(a), e.whole(b)
 		textA, textB := l.text(nameA), e.text(nameB)
-		apart := l.headline != e.headline && strings.ReplaceAll(l.headline, textA, textB) == e.headline &&
-			!l.plainWord(nameA) && !e.plainWord(nameB)
-		apart = apart || l.unlisted(nameA) && e.unlisted(nameB) || x.coded(textA) && x.coded(textB)
+		coded := x.sentence() && strings.ContainsAny(textA, digits) && strings.ContainsAny(textB, digits)
+		apart := l.unlisted(nameA) && e.unlisted(nameB) || coded && x.limits.Off != "codes"
 		if !apart || strings.Contains(textA+textB, "\n") || g.has(e, textA) || g.has(l, textB) {
 			return
 		}
@@ -138,10 +135,8 @@ func (d *Doc) unlisted(s Span) bool {
 	return false
 }
 
-// coded reports whether some words of a sentence have a digit: the number of a part, a model, a page.
-func (x *Alignment) coded(words string) bool {
-	return x.sentence() && strings.ContainsAny(words, "0123456789") && x.limits.Off != "codes"
-}
+// digits are what the number of a part, a model or a page has.
+const digits = "0123456789"
 
 // foreign is the first name of a stretch, if another text has none of its names.
 func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
@@ -187,12 +182,9 @@ func (x *Alignment) ownDays(v, o *quantity.Value) bool {
 
 // on reports whether a quantity is a day, or the one before it or after it: a feed gives its times in UTC, and an
 // article of the night tells of the day before.
-func on(v *quantity.Value, day int32) bool { return isOneOf(v, day-1, day+1) }
-
-// isOneOf reports whether a quantity is one of some days.
-func isOneOf(v *quantity.Value, first, last int32) bool {
-	for ; first <= last && v.Kind == quantity.Date && int(v.Low)%100 > 0; first++ {
-		t := time.Unix(int64(first)*24*60*60, 0).UTC()
+func on(v *quantity.Value, day int32) bool {
+	for d := day - 1; d <= day+1 && v.Kind == quantity.Date && int(v.Low)%100 > 0; d++ {
+		t := time.Unix(int64(d)*24*60*60, 0).UTC()
 		day := float64(t.Year()*10000 + int(t.Month())*100 + t.Day())
 		if v.MayBe(&quantity.Value{Kind: quantity.Date, Low: day, High: day}) {
 			return true
@@ -213,38 +205,30 @@ const sentenceMost = 60
 func (x *Alignment) denial() string {
 	for word := range strings.Lines(data.Denials) {
 		word = strings.TrimSpace(word)
-		if x.sentence() && word[0] != '#' && x.Later.Has(word) != x.Earlier.Has(word) {
+		if x.limits.Off != "denials" && x.sentence() && word[0] != '#' && x.Later.Has(word) != x.Earlier.Has(word) {
 			return word
 		}
 	}
 	return ""
 }
 
-// exchanged is how many words of a sentence have changed places: pairs of tokens in a row, Latin words and numbers that
-// both texts have outside of what is common in order, and places of which each text has what the other has at another.
-func (x *Alignment) exchanged() (n int) {
-	if !x.sentence() {
-		return 0
+// exchanged reports whether words of a sentence have changed places: both texts have a pair of tokens in a row, a Latin
+// word or a number outside of what is common in order, or each has at one place what the other one has at another.
+func (x *Alignment) exchanged() (found bool) {
+	if !x.sentence() || x.limits.Off == "exchanged" {
+		return false
 	}
 	var later, earlier [][2]uint32
 	places := map[[2]string]bool{}
 	between(x.Matches, len(x.Later.tokens), len(x.Earlier.tokens), func(a0, a1, b0, b1 int) {
 		later, earlier = x.Later.pairs(later, x.Earlier.Doc, a0, a1), x.Earlier.pairs(earlier, x.Later.Doc, b0, b1)
 		if a0 < a1 && b0 < b1 {
-			a, b := x.Later.span(a0, a1), x.Earlier.span(b0, b1)
-			ours, theirs := x.Later.Form[a.Start:a.End], x.Earlier.Form[b.Start:b.End]
-			if places[[2]string{ours, theirs}] = true; places[[2]string{theirs, ours}] {
-				n++
-			}
+			ours, theirs := x.Later.text(x.Later.span(a0, a1)), x.Earlier.text(x.Earlier.span(b0, b1))
+			places[[2]string{ours, theirs}] = true
+			found = found || places[[2]string{theirs, ours}]
 		}
 	})
-	for _, pair := range later {
-		if i := slices.Index(earlier, pair); i >= 0 {
-			earlier = slices.Delete(earlier, i, i+1)
-			n++
-		}
-	}
-	return n
+	return found || slices.ContainsFunc(later, func(pair [2]uint32) bool { return slices.Contains(earlier, pair) })
 }
 
 // pairs appends the pairs of tokens in a row, and the Latin words and numbers, without those of clauses that the other
@@ -342,4 +326,4 @@ func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string, noun bool) {
 }
 
 // inWord reports whether a word begins before a token, and has it.
-func (d *Doc) inWord(i int) bool { return len(d.Text.Words) > 0 && !d.wordAt(int(d.tokens[i].start)) }
+func (d *Doc) inWord(i int) bool { return !d.wordAt(int(d.tokens[i].start)) }

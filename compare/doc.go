@@ -15,7 +15,6 @@ import (
 	"sort"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
@@ -32,13 +31,8 @@ type Text struct {
 	Learned   *Residue // clauses that carry no weight, learned of its source; nil: none
 }
 
-// Day is the day of a time for Text.Published; 0 for the zero time.
-func Day(t time.Time) int32 {
-	if t.IsZero() {
-		return 0
-	}
-	return int32(t.Unix() / (24 * 60 * 60))
-}
+// Day is the day of a time for Text.Published; 0 before 1970, as for the zero time.
+func Day(t time.Time) int32 { return int32(max(0, t.Unix()/(24*60*60))) }
 
 // headedBytes is the length of a body (a Han character is three bytes) below which it says too little alone, and is
 // compared with its headline before it.
@@ -58,8 +52,8 @@ type Residue map[uint64]bool
 // HashClause is the hash of a clause of a normal form.
 func HashClause(clause string) uint64 { return xxh3.HashString(clause) }
 
-// valueMost bounds the quantities that are found in a text, and Limits.Values.
-const valueMost = 1000
+// valueMost bounds the quantities that are found in a text: more of them are a table.
+const valueMost = 500
 
 // Doc is a text prepared to be compared.
 type Doc struct {
@@ -78,13 +72,10 @@ type Doc struct {
 // in both texts.
 const headlineMost = 600
 
-// keptTokens is the least length of a text without what was learned of its source: a shorter one keeps all.
-const keptTokens = 8
-
 // NewDoc prepares a text, which it keeps.
 func NewDoc(text *Text) *Doc {
 	d := &Doc{Text: text, Form: text.Form()}
-	d.tokens = appendTokens(make([]token, 0, len(d.Form)/3+8), d.Form)
+	d.tokens = tokensOf(d.Form)
 	if text.Learned != nil {
 		d.tokens = d.without(*text.Learned)
 	}
@@ -93,7 +84,7 @@ func NewDoc(text *Text) *Doc {
 	d.distinct = countDistinct(d.shingles)
 	d.findValues()
 	d.headline = strings.ToValidUTF8(text.Title[:min(len(text.Title), headlineMost)], "")
-	d.title = appendTokens(nil, d.headline)
+	d.title = tokensOf(d.headline)
 	return d
 }
 
@@ -102,7 +93,7 @@ func (d *Doc) begins(i int) bool {
 	return i == 0 || strings.IndexByte(d.Form[d.tokens[i-1].end:d.tokens[i].start], '\n') >= 0
 }
 
-// without is the tokens without the clauses of a residue, unless hardly any would remain.
+// without is the tokens without the clauses of a residue.
 func (d *Doc) without(residue Residue) []token {
 	kept, k, end := make([]token, 0, len(d.tokens)), 0, 0
 	for clause := range strings.SplitSeq(d.Form, "\n") {
@@ -113,19 +104,12 @@ func (d *Doc) without(residue Residue) []token {
 			kept = append(kept, d.tokens[from:k]...)
 		}
 	}
-	if len(kept) < keptTokens {
-		return d.tokens
-	}
 	return kept
 }
 
 // findValues finds the quantities whose first number or digit is a token that is compared.
 func (d *Doc) findValues() {
-	var begin func(offset int) bool
-	if len(d.Text.Words) > 0 {
-		begin = d.wordAt
-	}
-	for _, v := range quantity.Find(d.Form, begin, valueMost) {
+	for _, v := range quantity.Find(d.Form, d.wordAt, valueMost) {
 		i := sort.Search(len(d.tokens), func(i int) bool { return int(d.tokens[i].end) > v.Start })
 		if i < len(d.tokens) && int(d.tokens[i].start) < v.End {
 			d.values = append(d.values, v)
@@ -175,25 +159,17 @@ type Span struct{ Start, End int }
 // text is what a span has.
 func (d *Doc) text(s Span) string { return d.Form[s.Start:s.End] }
 
-// characters is the number of characters of some tokens, separators apart.
-func (d *Doc) characters(from, to int) (n int) {
-	for _, t := range d.tokens[from:to] {
-		n += utf8.RuneCountInString(d.Form[t.start:t.end])
-	}
-	return n
-}
-
 // Clause is the clause around an offset of Form.
 func (d *Doc) Clause(offset int) Span {
 	rest, _, _ := strings.Cut(d.Form[offset:], "\n")
 	return Span{strings.LastIndexByte(d.Form[:offset], '\n') + 1, offset + len(rest)}
 }
 
-// wordAt reports whether a word begins at an offset of Form.
+// wordAt reports whether a word begins at an offset of Form. Where words are not known, one does everywhere.
 func (d *Doc) wordAt(offset int) bool {
 	words := d.Text.Words
 	i, _ := slices.BinarySearch(words, int32(4*offset))
-	return i < len(words) && int(words[i]>>2) == offset
+	return len(words) == 0 || i < len(words) && int(words[i]>>2) == offset
 }
 
 // Size is about how many bytes a Doc takes, its text included.

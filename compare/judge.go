@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -28,18 +29,15 @@ type Limits struct {
 	Earlier float64 `json:"earlier"`
 	// Resembles is the least resemblance of a suspect that shares less than three quarters of either text.
 	Resembles float64 `json:"resembles"`
-	// Conflicts is how many quantities in conflict make another subject, if they are a share Disagree of all that
-	// both texts have at common places; of two short texts one is enough, if it is a share DisagreeShort.
+	// Conflicts is how many quantities or names in conflict make another subject; of two short texts one is enough,
+	// if it is a share DisagreeShort of all quantities that both texts have at common places.
 	Conflicts     int     `json:"conflicts"`
-	Disagree      float64 `json:"disagree"`
 	DisagreeShort float64 `json:"disagree_short"`
 	// Subjects is how many words of its opening each text has again, and the other one nowhere, to be about another
 	// subject.
 	Subjects int `json:"subjects"`
-	// Exchanged is how many pairs of characters of a sentence have changed places in one that says something else.
 	// Rest is the share of a sentence that makes it another one.
-	Exchanged int     `json:"exchanged"`
-	Rest      float64 `json:"rest"`
+	Rest float64 `json:"rest"`
 	// Slots is how many nouns at common places of longer texts are others, and Added the share of these places that
 	// other differences are at most, for two fillings of one form.
 	Slots int     `json:"slots"`
@@ -61,20 +59,18 @@ type Limits struct {
 	Run     int     `json:"run_tokens"`
 	// Work budgets of a pair of texts. Offsets is how many places of the other text a run is sought at, GapPairs and
 	// Pairs how many pairs of tokens are searched in one gap between runs and in all, Sought the bytes that are
-	// searched for names: those of places behind it are not in conflict. Values is how many quantities of a text
-	// count: more of them are a table.
+	// searched for names: those of places behind it are not in conflict.
 	Offsets  int `json:"offsets"`
 	GapPairs int `json:"gap_pairs"`
 	Pairs    int `json:"pairs"`
 	Sought   int `json:"sought_bytes"`
-	Values   int `json:"values"`
 	// Off is one of Rules that does not apply, to see what it is for; empty: all apply.
 	Off string `json:"off,omitempty"`
 }
 
 // Rules are those without a number.
-var Rules = []string{"headlines", "places", "days", "titles", "flashes", "denials", "quantities", "names", "rewording",
-	"passages", "words", "again", "moved", "openings", "excerpts", "codes", "replaced"}
+var Rules = []string{"headlines", "places", "days", "titles", "flashes", "denials", "quantities", "names", "exchanged",
+	"again", "moved", "excerpts", "codes", "replaced"}
 
 // DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text
 // make news.
@@ -84,10 +80,9 @@ func DefaultLimits() Limits { return Limits{}.At(80) }
 func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
-		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3,
-		Conflicts: 2, Disagree: .1, DisagreeShort: .15, Subjects: 3, Exchanged: 1, Rest: .3, Slots: 2, Added: .34,
-		Recurs: 3, Stale: 30, Look: .35, Matter: .25, Opening: 100, Both: .5, Run: 4,
-		Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23, Values: 500}
+		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2,
+		DisagreeShort: .15, Subjects: 3, Rest: .3, Slots: 2, Added: .34, Recurs: 3, Stale: 30, Look: .35, Matter: .25,
+		Opening: 100, Both: .5, Run: 4, Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23}
 }
 
 // Validate names the first number that is out of bounds: shares go from 0 to 1, counts from 1 on.
@@ -98,9 +93,8 @@ func (l *Limits) Validate() error {
 		if n.CanFloat() && !(n.Float() >= 0 && n.Float() <= 1) {
 			return fmt.Errorf("policy: %s %v: want 0 to 1", name, n)
 		}
-		zero := name == "little" || name == "recurs"
-		if n.CanInt() && (n.Int() < 0 || n.Int() == 0 && !zero || name == "values" && n.Int() > valueMost) {
-			return fmt.Errorf("policy: %s %v: want 1 or more, of values at most %d", name, n, valueMost)
+		if n.CanInt() && n.Int() < 1 {
+			return fmt.Errorf("policy: %s %v: want 1 or more", name, n)
 		}
 	}
 	return nil
@@ -172,15 +166,12 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	case j.finds(later.Form == earlier.Form && later.Form != "", "the same normal form?", "%d and %d bytes",
 		len(later.Form), len(earlier.Form)):
 		return j.as(Duplicate, Exact)
-	case j.finds(!x.related(), "too little in common to align?", "%.0f and %.0f%% of the shingles (%.0f)",
-		100*x.Later.Contained, 100*x.Earlier.Contained, 100*l.Look):
-		return j.as(Unrelated, LittleText)
-	case j.finds(a < l.Later && b < l.Earlier, "too little in common?",
-		"%.0f%% of the later text (%.0f), %.0f%% of the earlier (%.0f)",
-		100*a, 100*l.Later, 100*b, 100*l.Earlier):
+	case j.finds(!x.related() || a < l.Later && b < l.Earlier, "too little in common?",
+		"%.0f and %.0f%% of the shingles (%.0f), %.0f%% of the later text (%.0f), %.0f%% of the earlier (%.0f)",
+		100*x.Later.Contained, 100*x.Earlier.Contained, 100*l.Look, 100*a, 100*l.Later, 100*b, 100*l.Earlier):
 		return j.as(Unrelated, LittleText)
 	}
-	j.New, j.Lacks, j.Agreement = x.Later.news(earlier, l), x.Earlier.news(later, l), x.Agreement()
+	j.New, j.Lacks, j.Agreement = x.Later.news(earlier), x.Earlier.news(later), x.Agreement()
 	reason, found := x.otherSubject(&j.Agreement, l)
 	if j.finds(reason != "", "another subject?", "%s", found) {
 		return j.as(Series, reason)
@@ -195,13 +186,13 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		}
 		return j.as(Suspect, j.suspicion())
 	}
-	denial, exchanged := x.denial(), x.exchanged()
+	denial := x.denial()
 	text, title := x.form(), x.alignHeadlines()
 	head := title.form()
 	switch {
-	case j.finds(denial != "" && l.Off != "denials", "a sentence denied?", "%s", denial):
+	case j.finds(denial != "", "a sentence denied?", "%s", denial):
 		return j.as(Suspect, Denial)
-	case j.finds(exchanged >= l.Exchanged, "words of a sentence exchanged?", "%d (%d)", exchanged, l.Exchanged):
+	case j.finds(x.exchanged(), "words of a sentence exchanged?", "of up to %d", sentenceMost):
 		return j.as(Suspect, Moved)
 	case j.finds(x.another(text), "one form with other words?", "%d places, %d of them nouns (%d), "+
 		"%d other differences (%.0f%%): %s / %s", text.slots, text.nouns, l.Slots, text.added, 100*l.Added,
@@ -268,8 +259,12 @@ const (
 
 // suspicion is the reason of a suspect.
 func (j *Judgement) suspicion() string {
+	movedOn := func(c Conflict) bool {
+		v, o := c.values[0], c.values[1]
+		return !c.Name && !j.ownDays(v, o) && (v.Kind != quantity.Date || v.Low > o.Low)
+	}
 	switch {
-	case j.movedOn():
+	case slices.ContainsFunc(j.Agreement.Conflicts, movedOn):
 		return Update
 	case j.Earlier.Covered >= Most && j.Later.Covered < j.Earlier.Covered:
 		return Extends
@@ -280,9 +275,7 @@ func (j *Judgement) suspicion() string {
 // sameness is the reason of a duplicate. What each text has of its own apart, they are word for word the same, or not.
 func (j *Judgement) sameness() string {
 	switch a, b := j.Later.Covered, j.Earlier.Covered; {
-	case min(a, b) >= NearlyAll:
-		return SameText
-	case a >= NearlyAll && b < Most, j.Lacks.Characters >= 2*passage && j.Lacks.Characters > j.New.Characters && a > b:
+	case a > b && b < Most:
 		return Contained
 	case min(a+j.New.Share, b+j.Lacks.Share) >= NearlyAll:
 		return SameText
@@ -290,34 +283,12 @@ func (j *Judgement) sameness() string {
 	return Reworded
 }
 
-// movedOn reports whether the later text is of a later stage: a quantity that both have at one place is another one, or
-// it names a day that came after the earlier text was published.
-func (j *Judgement) movedOn() bool {
-	for _, c := range j.Agreement.Conflicts {
-		v, o := c.values[0], c.values[1]
-		if !c.Name && !j.ownDays(v, o) && (v.Kind != quantity.Date || v.Low > o.Low) {
-			return true
-		}
-	}
-	for _, v := range j.New.Values {
-		from, to := j.Earlier.Text.Published+1, j.Later.Text.Published
-		if j.apart() != 0 && int(v.Low)/100%100 > 0 && isOneOf(v, max(from, to-30), to) {
-			return true
-		}
-	}
-	return false
-}
-
 // otherSubject says why two texts are about two subjects; empty: they are not.
 func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string) {
-	n, share := len(g.Conflicts), 0.
-	if n > 0 {
-		share = float64(n) / float64(n+g.Equal)
-	}
-	found = fmt.Sprintf("%d in conflict, %.0f%% of %d (%d and %.0f%% asked)", n, 100*share, n+g.Equal, l.Conflicts,
-		100*l.Disagree)
-	short := x.short()
-	apart := x.apart()
+	n, short, apart := len(g.Conflicts), x.short(), x.apart()
+	share := float64(n) / float64(max(1, n+g.Equal))
+	found = fmt.Sprintf("%d in conflict (%d), %.0f%% of %d (%.0f, if short)", n, l.Conflicts, 100*share, n+g.Equal,
+		100*l.DisagreeShort)
 	for _, c := range g.Conflicts {
 		says := x.Later.text(c.Later) + " / " + x.Earlier.text(c.Earlier)
 		switch {
@@ -329,16 +300,11 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 			return OtherDay, "each text has the day of its publication: " + says
 		}
 	}
-	if a, b := x.Later.sign(x.Earlier.Doc), x.Earlier.sign(x.Later.Doc); a != "" && b != "" && l.Off != "titles" {
+	if a, b := x.headlines(); a != "" && b != "" && l.Off != "titles" {
 		g.Subject = [2]string{a, b}
-		return OtherFacts, "in the headlines and at own places: " + a + " / " + b
+		return OtherFacts, "in the headlines: " + a + " / " + b
 	}
-	a, b := x.headlines()
-	if a != "" && b != "" && l.Off != "openings" {
-		g.Subject = [2]string{a, b}
-		return OtherFacts, "two subjects: " + a + " / " + b
-	}
-	if n >= l.Conflicts && (share >= l.Disagree || apart >= l.Recurs) || short && n > 0 && share >= l.DisagreeShort {
+	if n >= l.Conflicts || short && n > 0 && share >= l.DisagreeShort {
 		return OtherFacts, found
 	}
 	if a := x.Later.subjects(x.Earlier.Doc); len(a) >= l.Subjects {

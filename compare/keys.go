@@ -18,12 +18,11 @@ const (
 	rows          = 2
 	passageTokens = 48 // least tokens of a text that has passage keys, and those of its opening
 	passageK      = 8  // tokens of a passage's shingle
-	digestFigures = 4  // least figures of a text that has a key of its Digest
+	leastFigures  = 4  // least distinct ones of a text that has a key of them
 )
 
 // Keys are the banded MinHash keys of a short text, 12 of them. A longer text and a blank one have none.
-func (s *Sketch) Keys() []uint64 {
-	var keys []uint64
+func (s *Sketch) Keys() (keys []uint64) {
 	for i, v := range s.keys[:s.nkeys] {
 		keys = append(keys, spread(1+i, v))
 	}
@@ -31,15 +30,11 @@ func (s *Sketch) Keys() []uint64 {
 }
 
 // PassageKeys are the keys of a text that shares a long passage with another text, or all its figures. At most
-// 8: six of passages and one of the opening, none for a text of under 48 tokens; and one of the Digest for a text with
-// at least four figures, which finds the copy of a bulletin among bulletins of the same form.
-func (s *Sketch) PassageKeys() []uint64 {
-	var keys []uint64
+// 8: six of passages and one of the opening, none for a text of under 48 tokens; and one of all figures for a text with
+// at least four, which finds the copy of a bulletin among bulletins of the same form.
+func (s *Sketch) PassageKeys() (keys []uint64) {
 	for _, v := range s.keys[s.nkeys:][:s.npassages] {
 		keys = append(keys, spread(1+bands, v))
-	}
-	if s.figures >= digestFigures {
-		keys = append(keys, mix(s.Digest))
 	}
 	return keys
 }
@@ -68,14 +63,18 @@ func (s *Sketch) keepKeys(tokens []token, hashes []uint64) {
 	}
 	long := appendShingles(hashes[:0], tokens, passageK)
 	lead := slices.Min(long[:passageTokens-passageK+1])
-	least := lowest(long, passages-1)
+	least := lowest(long, passages-2)
 	if !slices.Contains(least, lead) {
 		least = append(least, lead)
 	}
-	for i, h := range least {
-		s.keys[int(s.nkeys)+i] = uint32(h >> 8) // the highest bits are 0 in most of them
+	for _, h := range least {
+		s.keepPassage(h)
 	}
-	s.npassages = uint8(len(least))
+}
+
+func (s *Sketch) keepPassage(h uint64) {
+	s.keys[s.nkeys+s.npassages] = uint32(h >> 8) // the highest bits are 0 in most of the lowest
+	s.npassages++
 }
 
 // lowest is the lowest n distinct hashes.

@@ -28,10 +28,13 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 }
 
 // headlines are what each of two headlines says where the other one says something else, or at its beginning, and that
-// its own text says, too: in articles of one form this is the company or the place. One is empty: there are
-// none.
+// its own text says, too: in articles of one form this is the company or the place. Or else each has a sign. One is
+// empty: there are none.
 func (x *Alignment) headlines() (later, earlier string) {
 	l, e := x.Later.Doc, x.Earlier.Doc
+	if a, b := x.Later.sign(e), x.Earlier.sign(l); a != "" && b != "" {
+		return a, b
+	}
 	g := gaps{a: l.title, b: e.title, most: x.limits.GapPairs, budget: x.limits.GapPairs}
 	g.fill(nil)
 	part := func(a0, a1, b0, b1 int) {

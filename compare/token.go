@@ -25,8 +25,9 @@ const (
 func (t token) number() bool { return t.id >= numberToken }
 func (t token) latin() bool  { return t.id>>30 == latinToken>>30 }
 
-// appendTokens cuts a normal form into tokens.
-func appendTokens(out []token, text string) []token {
+// tokensOf cuts a normal form into tokens.
+func tokensOf(text string) []token {
+	out := make([]token, 0, len(text)/3+8)
 	for i := 0; i < len(text); {
 		end, id := readToken(text, i)
 		if end > i { // else a separator, or the punctuation of a number

@@ -61,7 +61,7 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 	q, c := Prepare(seg, later), Prepare(seg, earlier)
 	x := &Explanation{
 		Query: side(q), Earlier: side(c), Distance: simhash.Distance(q.Print.Fingerprint, c.Print.Fingerprint),
-		S: q.Print.S(c.Print.Fingerprint), Estimate: q.Sketch.Estimate(&c.Sketch), Recipe: seg.Recipe(),
+		S: q.Print.S(c.Print.Fingerprint), Estimate: q.Sketch.Overlap(&c.Sketch.Outline), Recipe: seg.Recipe(),
 		Policy: policy.Hash(),
 	}
 	j := compare.Judge(compare.NewDoc(&q.Text), compare.NewDoc(&c.Text), &policy.Limits)

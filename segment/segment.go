@@ -42,7 +42,7 @@ import (
 
 // version is part of the recipe. It changes with every change of this code that changes a result, and with
 // every change of what simhash and sketch make of the same text.
-const version = "8"
+const version = "9"
 
 // MaxForm is the most bytes that the normal forms of a headline and its body may have together: they are not all of
 // the text where they have more.

@@ -52,32 +52,25 @@ func (v *Value) MayBe(o *Value) bool {
 		return true
 	case v.Kind != o.Kind:
 		return false
-	}
-	switch v.Kind {
-	case Date:
+	case v.Kind == Date:
 		both, equal, _, _ := dates(v, o)
 		return both > 0 && both == equal
-	case Clock:
+	case v.Kind == Clock:
 		coarse := max(v.Precision, o.Precision)
 		return v.Low < o.High+coarse && o.Low < v.High+coarse && int(v.Low/coarse) <= int(o.High/coarse) &&
 			int(o.Low/coarse) <= int(v.High/coarse)
-	case Count:
-		return v.measures(o) && (v.Low == o.Low && v.High == o.High || v.rounds(o) || o.rounds(v))
 	}
-	return false
+	return v.Kind == Count && v.measures(o) && (v.Low == o.Low && v.High == o.High || v.rounds(o) || o.rounds(v))
 }
 
 // Comparable reports whether two values that may not be one say different things of one matter, if they stand at one
 // place.
 func (v *Value) Comparable(o *Value) bool {
-	switch {
-	case v.Kind != o.Kind:
-		return false
-	case v.Kind == Date:
+	if v.Kind == Date && o.Kind == Date {
 		both, _, ours, theirs := dates(v, o)
 		return both > 0 && min(ours, theirs) == 0
 	}
-	return v.measures(o)
+	return v.Kind == o.Kind && v.measures(o)
 }
 
 // measures reports whether two values have one unit, or one of them has none.

@@ -14,11 +14,8 @@ type finder struct {
 }
 
 // Find returns the quantities of a normal form, in order, at most so many. Clauses are separated by '\n'. begin says
-// where words begin; nil: everywhere.
+// where words begin.
 func Find(text string, begin func(offset int) bool, most int) []Value {
-	if begin == nil {
-		begin = func(int) bool { return true }
-	}
 	f := finder{text: text, begin: begin}
 	for i := 0; i < len(text) && len(f.out) < most; {
 		digit, power, end := numeral(text, i)

@@ -8,6 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// anywhere is where words begin of a text that is not cut.
+func anywhere(int) bool { return true }
+
 // words cuts a text at '|', and says where its words begin.
 func words(cut string) (string, func(offset int) bool) {
 	starts := map[int]bool{}
@@ -80,7 +83,7 @@ func TestFind(t *testing.T) {
 
 func value(t *rapid.T, name string) Value {
 	text := rapid.StringMatching(`[1-9][0-9]{0,4}(\.[0-9]{1,2})?(万|亿|千)?(元|公里|米|小时|分钟|%|人|年|月|日|时|级)?`).Draw(t, name)
-	vs := Find(text, nil, 10)
+	vs := Find(text, anywhere, 10)
 	if len(vs) == 0 {
 		return Value{}
 	}
@@ -123,7 +126,7 @@ func TestMayBe(t *testing.T) {
 		{"20时", "20:30", false, true},
 		{"35度", "35c", true, true},
 	} {
-		a, b := Find(c.a, nil, 2), Find(c.b, nil, 2)
+		a, b := Find(c.a, anywhere, 2), Find(c.b, anywhere, 2)
 		if len(a) != 1 || len(b) != 1 {
 			t.Errorf("%s %s: %s and %s", c.a, c.b, show(a), show(b))
 			continue
@@ -172,7 +175,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("2023年8月9日下午3点，3000元至1万元，三至七成，2分05秒48")
 	f.Fuzz(func(t *testing.T, text string) {
 		at := 0
-		for _, v := range Find(text, nil, 1000) {
+		for _, v := range Find(text, anywhere, 1000) {
 			if v.Start < at-len("第") || v.End <= v.Start || v.End > len(text) {
 				t.Fatalf("%+v behind %d of %d", v, at, len(text))
 			}

@@ -19,7 +19,7 @@ import (
 func TestReplayIsTheFeed(t *testing.T) {
 	ctx := context.Background()
 	copies := index.DefaultPolicy().At(verdict.Strictnesses[0])
-	copies.Limits.News, copies.Limits.Little = 4, 0
+	copies.Limits.News, copies.Limits.Little = 4, 1
 	changed := 0
 	seeds := testbed.Count(4, 20, 200)
 	if testbed.Race { // nothing runs at the same time

@@ -56,9 +56,7 @@ func better(a, b *candidate) int {
 
 // likelier orders candidates by how much comparing their texts may show.
 func likelier(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(b.estimate.Rank, a.estimate.Rank), cmp.Compare(b.estimate.Resemblance,
-		a.estimate.Resemblance),
-		cmp.Compare(a.Ordinal, b.Ordinal))
+	return cmp.Or(cmp.Compare(b.estimate.Resemblance, a.estimate.Resemblance), cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
 // comparing is one article that is being compared with its proposals.
@@ -256,7 +254,7 @@ func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison
 		return nil, c.unseen(err)
 	}
 	a := &c.query.Article.Sketch
-	o := &comparison{ordinal: p.Ordinal, tokens: int(a.Tokens) + int(s.Tokens), estimate: a.Estimate(s)}
+	o := &comparison{ordinal: p.Ordinal, tokens: int(a.Tokens) + int(s.Tokens), estimate: a.Overlap(&s.Outline)}
 	if c.known.of == nil {
 		c.known.of = map[uint32]*comparison{}
 	}
