@@ -204,7 +204,7 @@ func TestShortQuality(t *testing.T) {
 	r := printed(t, b.Sum("short-dev", judged(t, b, labels)))
 	same, other := r.group(addsNothing), r.group(otherMatter)
 	check(t,
-		bound{"same → rejected", same.Rejected, same.Pairs, .75, 1}, // some have a fact more
+		bound{"same → rejected", same.Rejected, same.Pairs, .7, 1}, // some have a fact more, or another word
 		bound{"template, different → rejected", other.Rejected, other.Pairs, 0, .035})
 }
 
