@@ -326,4 +326,4 @@ func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string, noun bool) {
 }
 
 // inWord reports whether a word begins before a token, and has it.
-func (d *Doc) inWord(i int) bool { return !d.wordAt(int(d.tokens[i].start)) }
+func (d *Doc) inWord(i int) bool { return len(d.Text.Words) > 0 && !d.wordAt(int(d.tokens[i].start)) }
