@@ -283,7 +283,7 @@ func (x *Alignment) form() (f form) {
 func (x *Alignment) another(f form) bool {
 	alike := float64(f.added) <= x.limits.Added*float64(f.slots)
 	switch {
-	case f.slots == 0 || x.limits.Off == "replaced":
+	case f.slots == 0 || x.Later.Text.Traditional != x.Earlier.Text.Traditional || x.limits.Off == "replaced":
 		return false
 	case x.short():
 		return alike || x.sentence()
@@ -293,7 +293,8 @@ func (x *Alignment) another(f form) bool {
 
 // alignHeadlines aligns the headlines alone.
 func (x *Alignment) alignHeadlines() *Alignment {
-	return align(NewDoc(&Text{Body: x.Later.headline}), NewDoc(&Text{Body: x.Earlier.headline}), x.limits)
+	headline := func(d *Doc) *Doc { return NewDoc(&Text{Body: d.headline, Traditional: d.Text.Traditional}) }
+	return align(headline(x.Later.Doc), headline(x.Earlier.Doc), x.limits)
 }
 
 // clauseOf is the clause of the first of some words, which is part of a headline.

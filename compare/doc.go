@@ -26,9 +26,11 @@ type Text struct {
 	Title, Body string // normal forms: clauses are separated by '\n'
 	// Words are the words of Form in order: the offset where each begins, times four, plus one for a name (a person,
 	// place, company), plus two for a noun. None: not known.
-	Words     []int32
-	Published int32    // day of publication, in days since 1970; 0: unknown
-	Learned   *Residue // clauses that carry no weight, learned of its source; nil: none
+	Words []int32
+	// Traditional texts have other words for some things: 計程車 is a 出租车.
+	Traditional bool
+	Published   int32    // day of publication, in days since 1970; 0: unknown
+	Learned     *Residue // clauses that carry no weight, learned of its source; nil: none
 }
 
 // Day is the day of a time for Text.Published; 0 before 1970, as for the zero time.

@@ -199,7 +199,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		text.words[0], text.words[1]):
 		j.Agreement.Subject = text.words
 		return j.as(Suspect, Replaced)
-	case j.finds(head.slots > 0 && head.added == 0 && l.Off != "replaced", "headlines of one form?",
+	case j.finds(title.another(head) && head.added == 0, "headlines of one form?",
 		"%d places, %d other differences: %s / %s", head.slots, head.added, head.words[0], head.words[1]):
 		j.Agreement.Subject = [2]string{title.Later.clauseOf(head.words[0]), title.Earlier.clauseOf(head.words[1])}
 		return j.as(Suspect, Replaced)

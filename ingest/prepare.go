@@ -55,7 +55,7 @@ func Normal(seg *segment.Segmenter, title, body string) compare.Text {
 // normalForm copies the normal form out of buffers.
 func normalForm(text *segment.Text) compare.Text {
 	return compare.Text{Title: strings.Clone(text.Title), Body: strings.Clone(text.Body),
-		Words: slices.Clone(text.Begins)}
+		Words: slices.Clone(text.Begins), Traditional: text.Traditional}
 }
 
 // Original returns what is quoted of an article: its headline and its body as readers see them.

@@ -22,6 +22,8 @@ type normalizer struct {
 	grouped bool  // that number has a comma in it
 	signed  bool  // a minus stands before it
 	raw     rune  // the character that is fed: a dash is no minus
+	// converted is how many ideographs became others.
+	converted int
 	// breaks are the separators in out that are stronger than a clause.
 	breaks []clauseBreak
 	titles []string // what stands between 《 and 》, the first titlesMost
@@ -40,7 +42,7 @@ type clauseBreak struct {
 func (n *normalizer) reset(out []byte) {
 	n.out = out[:0]
 	n.breaks, n.titles, n.title = n.breaks[:0], n.titles[:0], -1
-	n.unsettled = n.unsettled[:0]
+	n.unsettled, n.converted = n.unsettled[:0], 0
 	n.pending, n.held, n.last, n.number, n.grouped, n.signed = drop, 0, drop, 0, false, false
 }
 
@@ -60,6 +62,9 @@ func (n *normalizer) unhold() {
 func (n *normalizer) rune(r rune) {
 	f := n.folds.of(r)
 	n.raw = r
+	if f.r != r && f.class == ideograph {
+		n.converted++
+	}
 	if f.class == ideograph && n.last == ideograph && n.pending == drop && n.held == 0 { // most runes
 		n.out = utf8.AppendRune(n.out, f.r)
 		return

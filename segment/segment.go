@@ -175,6 +175,7 @@ func (s *tables) cut(t *Text, title, body string) {
 		t.bodyOut = remove(t.bodyOut, residue)
 	}
 	t.Title, t.Body = view(t.titleOut), view(t.bodyOut)
+	t.Traditional = 10*len("字")*t.body.converted > len(t.bodyOut)
 	if t.Blank = len(t.titleOut)+len(t.bodyOut) == 0; t.Blank {
 		return
 	}

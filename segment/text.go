@@ -18,6 +18,8 @@ type Text struct {
 	// Exact is a 128-bit hash of the content: equal for two articles that differ only in form or page residue.
 	// Zero for a blank text.
 	Exact [16]byte
+	// Traditional reports that more than a tenth of the body's characters were traditional ones.
+	Traditional bool
 	// Blank reports that there is no letter and no digit left to compare.
 	Blank bool
 	// Terms are the features of the fingerprint; none only for Blank.

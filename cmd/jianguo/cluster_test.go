@@ -9,8 +9,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -51,18 +51,23 @@ type cluster struct {
 	clients [3]string // their addresses
 }
 
-// freePorts returns ports that nothing listens on now. They, and the ports 10,000 above them,
-// which nodes of a Redis Cluster also take, are below those that the system gives to connections.
+// portsGiven are those that a test of this process has, or will listen on.
+var portsGiven sync.Map
+
+// freePorts returns ports that nothing listens on now, and that no other test has been given. They, and the ports 10,000
+// above them, which nodes of a Redis Cluster also take, are below those that the system gives to connections.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for len(ports) < n {
 		port := 11000 + rand.IntN(10000)
 		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
-		if err != nil || slices.Contains(ports, port) {
+		if err != nil {
 			continue
 		}
 		_ = l.Close()
-		ports = append(ports, port)
+		if _, given := portsGiven.LoadOrStore(port, true); !given {
+			ports = append(ports, port)
+		}
 	}
 	return ports
 }
