@@ -47,12 +47,13 @@ func (l locale) Word(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Rule names a rule, or the relation of the sentence where comparing texts decided.
+// Rule names a rule, or the relation of the sentence where comparing texts decided, without what may be behind it.
 func (l locale) Rule(r index.Rule, f *index.Facts) string {
 	if _, ok := names[r]; ok {
 		return l.Word(r)
 	}
-	return f.Relation(l.Language)
+	relation, _, _ := strings.Cut(f.Relation(l.Language), l.T("，", ", "))
+	return relation
 }
 
 // SourcePolicy names a policy of a source, with its strictness if it has one.
