@@ -78,3 +78,17 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 }
+
+// TestNewsWork: a clause that the earlier text has at another place is not new, as far as the budget reaches; beyond it
+// a clause is new, and the text no copy.
+func TestNewsWork(t *testing.T) {
+	later, earlier := NewDoc(&Text{Body: "山川河湖\n春夏秋冬\n东南西北"}), NewDoc(&Text{Body: "东南西北\n春夏秋冬\n山川河湖"})
+	l := DefaultLimits()
+	x := align(later, earlier, &l)
+	x.Later.run = make([]int32, len(later.tokens)) // nothing is in a run in common
+	for budget, want := range map[int]int{3 * len(earlier.Form): 0, 2 * len(earlier.Form): 4, 0: 12} {
+		if n := x.Later.news(earlier, budget).Characters; n != want {
+			t.Errorf("a budget of %d bytes: %d new characters, want %d", budget, n, want)
+		}
+	}
+}

@@ -171,7 +171,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		100*x.Later.Contained, 100*x.Earlier.Contained, 100*l.Look, 100*a, 100*l.Later, 100*b, 100*l.Earlier):
 		return j.as(Unrelated, LittleText)
 	}
-	j.New, j.Lacks, j.Agreement = x.Later.news(earlier), x.Earlier.news(later), x.Agreement()
+	j.New, j.Lacks, j.Agreement = x.Later.news(earlier, l.Sought), x.Earlier.news(later, l.Sought), x.Agreement()
 	reason, found := x.otherSubject(&j.Agreement, l)
 	if j.finds(reason != "", "another subject?", "%s", found) {
 		return j.as(Series, reason)

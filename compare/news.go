@@ -21,8 +21,8 @@ const ownLeast = 3
 const clauseMost = 40
 
 // news is what a side has that the other lacks. A clause counts of which more than two thirds are in no run in
-// common: where less is, it says the same in other words.
-func (s *Side) news(other *Doc) (n News) {
+// common: where less is, it says the same in other words. The other text is searched for so many bytes at most.
+func (s *Side) news(other *Doc, sought int) (n News) {
 	for from, end := 0, 0; from < len(s.tokens); from = end {
 		own := 0
 		for end = from; end == from || end < min(len(s.tokens), from+clauseMost) && !s.begins(end); end++ {
@@ -30,7 +30,10 @@ func (s *Side) news(other *Doc) (n News) {
 				own++
 			}
 		}
-		if own >= ownLeast && 3*own > 2*(end-from) && !other.Has(s.text(s.span(from, end))) {
+		if own < ownLeast || 3*own <= 2*(end-from) {
+			continue
+		}
+		if sought -= len(other.Form); sought < 0 || !other.Has(s.text(s.span(from, end))) {
 			n.Characters += s.characters(from, end)
 		}
 	}

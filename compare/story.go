@@ -2,7 +2,7 @@ package compare
 
 // Adds is how many characters of a later text an earlier one lacks, whatever the two are of each other.
 func Adds(later, earlier *Doc) int {
-	return Align(later, earlier).Later.news(earlier).Characters
+	return Align(later, earlier).Later.news(earlier, DefaultLimits().Sought).Characters
 }
 
 // OneMatter reports whether two texts tell of one matter, however much background they share: a copy does; a suspect

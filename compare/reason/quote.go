@@ -168,10 +168,13 @@ func (p *pair) sentences(marks []byte, f func(said string, start, end int, cut b
 		}
 		for _, stop := range slices.Backward(stops) {
 			end := stop[0]
+			if end > left || end-begins > 2*utf8.UTFMax*quoteMost { // far too long: a text may have no full stop
+				continue
+			}
 			said := whole(strings.Trim(text[begins:end], ends+" )）】"))
 			speech := strings.HasPrefix(text[end:], "：") ||
 				strings.HasPrefix(said, "“") && strings.Index(said, "”") == len(said)-len("”")
-			if said != "" && end <= left && !speech && utf8.RuneCountInString(said) <= quoteMost {
+			if said != "" && !speech && utf8.RuneCountInString(said) <= quoteMost {
 				f(said, at[0]+begins, at[0]+end, end < len(text))
 				break
 			}
@@ -186,7 +189,10 @@ func (p *pair) marks() []byte {
 	at := make([]int, len(d.Form)) // by byte of the Doc's form, the one of the original's and one more; 0: none
 	from, k := 0, 0
 	for clause := range strings.SplitSeq(d.Form, "\n") {
-		if i := strings.Index(form[k:], clause); i >= 0 && !p.spent() {
+		if p.spent() {
+			break
+		}
+		if i := strings.Index(form[k:], clause); i >= 0 {
 			k += i
 			for n := range len(clause) {
 				at[from+n] = k + n + 1
