@@ -59,7 +59,7 @@ type Limits struct {
 	Run     int     `json:"run_tokens"`
 	// Work budgets of a pair of texts. Offsets is how many places of the other text a run is sought at, GapPairs and
 	// Pairs how many pairs of tokens are searched in one gap between runs and in all, Sought the bytes that are
-	// searched for names: those of places behind it are not in conflict.
+	// searched for names, and for clauses: beyond it names are not in conflict, and clauses are new.
 	Offsets  int `json:"offsets"`
 	GapPairs int `json:"gap_pairs"`
 	Pairs    int `json:"pairs"`
