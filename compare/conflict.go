@@ -260,12 +260,13 @@ type form struct {
 // form compares two texts as fillings of one form.
 func (x *Alignment) form() (f form) {
 	l, e := x.Later.Doc, x.Earlier.Doc
+	g := Agreement{sought: x.limits.Sought}
 	between(x.Matches, len(l.tokens), len(e.tokens), func(a0, a1, b0, b1 int) {
 		p, noun := x.wordsAt(a0, a1, b0, b1)
 		switch {
 		case p[0] == "" && (a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > slotMost):
 			f.added++
-		case p[0] == "" || e.Has(p[0]) || l.Has(p[1]):
+		case p[0] == "" || g.has(e, p[0]) || g.has(l, p[1]):
 		default:
 			if f.slots++; noun {
 				f.nouns++
