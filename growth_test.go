@@ -200,18 +200,6 @@ func TestGrowth(t *testing.T) {
 			return later, &ingest.Item{Title: edited(later.Title, 30), Body: edited(later.Body, 30)}
 		}
 	}
-	pairs["own clauses"] = func(size int) (later, earlier *ingest.Item) {
-		clauses := func(seed uint64, n int) string {
-			r, b := rand.New(rand.NewPCG(seed, 4)), strings.Builder{}
-			for b.Len() < n {
-				fmt.Fprintf(&b, "%c%c%c%c，", 0x4e00+r.IntN(1<<14), 0x4e00+r.IntN(1<<14), 0x4e00+r.IntN(1<<14), 0x4e00+r.IntN(1<<14))
-			}
-			return b.String()
-		}
-		half := min(2*size, 250<<10) // what is searched by clause shows in long texts only
-		shared := clauses(1, half)
-		return &ingest.Item{Body: shared + clauses(2, half)}, &ingest.Item{Body: shared + clauses(3, half)}
-	}
 	size := testbed.Count(16, 64, 512) << 10
 	shard, of := testbed.CountOr("JIANGUO_GROWTH_SHARD", 1, 1, 1), testbed.CountOr("JIANGUO_GROWTH_SHARDS", 1, 1, 1)
 	var slowest []string // of each pair that was slower than all before it
