@@ -102,8 +102,7 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 }
 
 // namesAt adds the names of one place, if each text has names there and none of them is anywhere in the other one; or
-// else the words that neither text has anywhere but here, if the dictionary has neither, or both have digits in a
-// sentence: others may be synonyms.
+// else the words that neither text has anywhere but here, if the dictionary has neither: others may be synonyms.
 func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	l, e := x.Later.Doc, x.Earlier.Doc
 	nameA, okA := g.foreign(l, a, e)
@@ -111,32 +110,30 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	if !okA || !okB {
 		nameA, nameB = l.whole(a), e.whole(b)
 		textA, textB := l.text(nameA), e.text(nameB)
-		coded := x.sentence() && strings.ContainsAny(textA, digits) && strings.ContainsAny(textB, digits)
-		apart := l.unlisted(nameA) && e.unlisted(nameB) || coded && x.limits.Off != "codes"
-		if !apart || strings.Contains(textA+textB, "\n") || g.has(e, textA) || g.has(l, textB) {
+		if !l.unlisted(nameA) || !e.unlisted(nameB) || strings.Contains(textA+textB, "\n") ||
+			g.has(e, textA) || g.has(l, textB) {
 			return
 		}
 	}
 	g.add(x, Conflict{Later: nameA, Earlier: nameB, Name: true})
 }
 
-// unlisted reports whether two words in a row have one character each: of what the dictionary does not have, such as
-// most names of companies and small towns, the segmenter makes single characters.
+// unlisted reports whether a word is a Latin one of two letters or more, such as a brand or an identifier, or two words
+// in a row have one character each: of what the dictionary does not have, such as most names of companies and small
+// towns, the segmenter makes single characters.
 func (d *Doc) unlisted(s Span) bool {
 	row := 0
 	for w := range d.words(s) {
-		if row++; utf8.RuneCountInString(d.text(w)) > 1 {
+		word := d.text(w)
+		if row++; utf8.RuneCountInString(word) > 1 {
 			row = 0
 		}
-		if row > 1 {
+		if row > 1 || len(word) > 1 && alphabetic(word[0]) {
 			return true
 		}
 	}
 	return false
 }
-
-// digits are what the number of a part, a model or a page has.
-const digits = "0123456789"
 
 // foreign is the first name of a stretch, if another text has none of its names.
 func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
@@ -147,10 +144,24 @@ func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
 	return names[0], true
 }
 
-// Has reports whether a text or its headline contains some words.
-func (d *Doc) Has(words string) bool {
-	return strings.Contains(d.Form, words) || strings.Contains(d.Text.Title, words)
+// Has reports whether a text or its headline contains some words, but not as a part of a Latin word or a number.
+func (d *Doc) Has(words string) bool { return contains(d.Form, words) || contains(d.Text.Title, words) }
+
+func contains(text, words string) bool {
+	inside := func(i int) bool {
+		return i > 0 && i < len(text) && alphanumeric(text[i-1]) && alphanumeric(text[i])
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], words)
+		if from += i; i < 0 || !inside(from) && !inside(from+len(words)) {
+			return i >= 0
+		}
+		from += len(words)
+	}
 }
+
+func alphabetic(c byte) bool   { return c-'a' < 26 }
+func alphanumeric(c byte) bool { return alphabetic(c) || c-'0' < 10 }
 
 // whole widens a span to whole words.
 func (d *Doc) whole(s Span) Span {

@@ -70,7 +70,7 @@ type Limits struct {
 
 // Rules are those without a number.
 var Rules = []string{"headlines", "places", "days", "titles", "flashes", "denials", "quantities", "names", "exchanged",
-	"again", "moved", "excerpts", "codes", "replaced"}
+	"again", "moved", "excerpts", "replaced"}
 
 // DefaultLimits are those of a policy without flags: eighty new characters, three new facts, or a fifth of a text
 // make news.
@@ -80,7 +80,7 @@ func DefaultLimits() Limits { return Limits{}.At(80) }
 func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
-		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .3, Conflicts: 2,
+		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .29, Conflicts: 2,
 		DisagreeShort: .15, Subjects: 3, Rest: .3, Slots: 2, Added: .34, Recurs: 3, Stale: 30, Look: .35, Matter: .25,
 		Opening: 100, Both: .5, Run: 4, Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23}
 }
@@ -179,6 +179,10 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	if j.finds(j.news(l), "news?", "%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d); "+
 		"%.0f%% untold, which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little,
 		len(j.New.Values), x.facts(), 100*(1-a)) {
+		if j.finds(!x.oneMatter(), "another matter?", "%.0f and %.0f%% of the openings (%.0f), %d days apart",
+			100*x.Later.opening(l), 100*x.Earlier.opening(l), 100*l.Matter, x.apart()) {
+			return j.as(Unrelated, LittleText)
+		}
 		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < Most, "and little else?",
 			"resemblance %.2f (%.2f), larger share %.0f%% (%.0f)",
 			x.Resemblance, l.Resembles, 100*max(a, b), 100*Most) {
@@ -226,13 +230,34 @@ func (j Judgement) as(kind Kind, reason string) Judgement {
 
 // news reports whether the later text adds so much that it is no copy.
 func (j *Judgement) news(l *Limits) bool {
-	n := &j.New
-	rest, excerpt := 1-float64(j.Later.Covered), float64(j.Earlier.Covered) < l.Earlier && l.Off != "excerpts"
-	if j.sentence() && rest > l.Rest || excerpt && rest >= l.Share || j.stale() && rest > 1-NearlyAll {
+	n, rest := &j.New, 1-float64(j.Later.Covered)
+	untold := rest * float64(j.Later.characters(0, len(j.Later.tokens)))
+	excerpt := float64(j.Earlier.Covered) < l.Earlier && l.Off != "excerpts"
+	switch {
+	case j.sentence() && rest > l.Rest || j.stale() && rest > 1-NearlyAll:
+		return true
+	case excerpt && rest >= l.Share && (!j.short() || untold >= float64(l.Little) || j.newName() || j.twoHeadlines()):
 		return true
 	}
 	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little ||
 		len(n.Values) >= j.facts()
+}
+
+// newName reports whether the later text has a name of its own that the earlier one has nowhere.
+func (x *Alignment) newName() (found bool) {
+	l, e := x.Later.Doc, x.Earlier.Doc
+	between(x.Matches, len(l.tokens), len(e.tokens), func(a0, a1, _, _ int) {
+		found = found || a0 < a1 && slices.ContainsFunc(l.names(l.span(a0, a1)), func(n Span) bool {
+			return !e.Has(l.text(n))
+		})
+	})
+	return found
+}
+
+// twoHeadlines reports whether both texts have headlines that have less than half in common.
+func (x *Alignment) twoHeadlines() bool {
+	a, b := x.Later.headline, x.Earlier.headline
+	return a != "" && b != "" && pairShare(a, b) < sameTitle
 }
 
 // facts is how many new facts are news.
@@ -290,7 +315,11 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 	found = fmt.Sprintf("%d in conflict (%d), %.0f%% of %d (%.0f, if short)", n, l.Conflicts, 100*share, n+g.Equal,
 		100*l.DisagreeShort)
 	for _, c := range g.Conflicts {
-		says := x.Later.text(c.Later) + " / " + x.Earlier.text(c.Earlier)
+		a, b := x.Later.text(c.Later), x.Earlier.text(c.Earlier)
+		says := a + " / " + b
+		if c.Name && g.Subject[0] == "" {
+			g.Subject = [2]string{a, b}
+		}
 		switch {
 		case c.Headline && l.Off != "headlines":
 			return OtherFacts, "both headlines: " + says
@@ -329,7 +358,7 @@ func (x *Alignment) apart() int {
 }
 
 // code is the version of the code that judges. It changes with every change that may change a verdict.
-const code = "15"
+const code = "16"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = fmt.Sprintf("%s-%08x", code, uint32(xxh3.HashString(data.Denials+data.Numerals+data.Units)))

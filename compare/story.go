@@ -5,27 +5,34 @@ func Adds(later, earlier *Doc) int {
 	return Align(later, earlier).Later.news(earlier, DefaultLimits().Sought).Characters
 }
 
-// OneMatter reports whether two texts tell of one matter, however much background they share: a copy does; a suspect
-// if one of the two begins with what the other one tells, unless days lie between and each has a subject of its own;
-// an unrelated text if both begin so, within days, and nothing says that they have two subjects.
+// OneMatter reports whether two texts tell of one matter, however much background they share: a copy does, and a
+// suspect as oneMatter says; an unrelated text if both begin with what the other one tells, within days, and nothing
+// says that they have two subjects.
 func (j *Judgement) OneMatter() bool {
-	if j.Kind == Duplicate || j.Kind == Series {
+	switch x, l := j.Alignment, j.limits; {
+	case j.Kind == Duplicate || j.Kind == Series:
 		return j.Kind == Duplicate
-	}
-	x, l, near := j.Alignment, j.limits, j.apart() <= j.limits.Recurs
-	a, b := x.Later.opening(l), x.Earlier.opening(l)
-	if a, b = max(a, b), min(a, b); a < l.Matter || j.Kind == Unrelated && (b < l.Matter || !near) {
+	case j.Kind == Suspect:
+		return x.oneMatter()
+	case min(x.Later.opening(l), x.Earlier.opening(l)) < l.Matter || !x.near():
 		return false
 	}
-	two := func() bool {
-		return len(x.Later.subjects(x.Earlier.Doc)) > 0 && len(x.Earlier.subjects(x.Later.Doc)) > 0
-	}
-	if j.Kind == Suspect {
-		return near || !two()
-	}
-	g := x.Agreement()
-	reason, _ := x.otherSubject(&g, l)
-	return reason == "" && !two()
+	g := j.Alignment.Agreement()
+	reason, _ := j.otherSubject(&g, j.limits)
+	return reason == "" && !j.twoSubjects()
+}
+
+// oneMatter reports whether one of two texts begins with what the other one tells, unless days lie between and each
+// has a subject of its own.
+func (x *Alignment) oneMatter() bool {
+	return max(x.Later.opening(x.limits), x.Earlier.opening(x.limits)) >= x.limits.Matter &&
+		(x.near() || !x.twoSubjects())
+}
+
+func (x *Alignment) near() bool { return x.apart() <= x.limits.Recurs }
+
+func (x *Alignment) twoSubjects() bool {
+	return len(x.Later.subjects(x.Earlier.Doc)) > 0 && len(x.Earlier.subjects(x.Later.Doc)) > 0
 }
 
 // opening is the share of a text's opening that the other one has.

@@ -23,6 +23,15 @@ func TestStrangers(t *testing.T) {
 		"会后，与会人员察看了两座水库的除险加固工程，并听取了施工单位的汇报。"
 	const ceremony = "仪式上，少先队员献上鲜花，双方互赠了纪念品。随后，代表团观看了学生的合唱和武术表演，并参观了老城的城墙和博物馆。" +
 		"代表团表示，期待在教育、旅游和农业方面加强交流，也欢迎本市的学生前去学习。市民和志愿者在沿途挥旗致意，交通和安保工作平稳有序。"
+	const matter = "渔政部门昨晚在青禾湖查获两条夜间捕捞的铁船，船上的电鱼设备和渔获当场没收，三名船主将接受处罚，执法人员连夜把活鱼放回湖里。" +
+		"附近村民说，铁船已经来过多次，每回都在后半夜下网，天亮之前离开。"
+	const other = "城西小学的屋顶菜园本周丰收，孩子们摘下第一批番茄和黄瓜，送给食堂的师傅做成午餐。校长介绍，菜园由四年级学生照管，" +
+		"浇水、施肥和记录都按班轮流，收成还会送给养老院的老人尝鲜。"
+	manual := func(method, row, object string) string {
+		return method + "方法把游标移到记录集的" + row + "记录，使它成为当前记录。语法：表达式." + method + "，其中表达式是一个代表" + object +
+			"对象的变量。调用" + method + "之前先保存对当前记录的更改，否则更改会丢失，也不会收到警告。如果记录集没有记录，方法会报告错误，" +
+			"程序应当检查首尾标志。连接断开之后不能再移动游标，要先重新打开记录集。"
+	}
 	spring := time.Date(2024, 5, 6, 1, 0, 0, 0, time.UTC)
 	next := spring.AddDate(1, 0, 0)
 	tests := map[string]struct {
@@ -49,7 +58,7 @@ func TestStrangers(t *testing.T) {
 			func(k compare.Kind) bool { return k == compare.Series }},
 		"another part": {
 			Item{Body: "北岸旧事，第十集精彩片段3"}, Item{Body: "北岸旧事，第十集精彩片段5"},
-			func(k compare.Kind) bool { return k == compare.Series }},
+			func(k compare.Kind) bool { return k == compare.Suspect }},
 		"another vacancy": {
 			Item{Title: "青禾银行招聘柜员", Body: "青禾银行因业务发展需要，现面向社会公开招聘柜员若干名。要求大专以上学历，品行端正，有责任心。待遇从优，简历请投递到人力资源部，我们将尽快安排面试。"},
 			Item{Title: "青禾银行招聘保安", Body: "青禾银行因业务发展需要，现面向社会公开招聘保安若干名。要求大专以上学历，品行端正，有责任心。待遇从优，简历请投递到人力资源部，我们将尽快安排面试。"},
@@ -74,6 +83,25 @@ func TestStrangers(t *testing.T) {
 			Item{Title: "全省防汛抗旱工作会议召开", Body: report},
 			Item{Title: "防汛会议强调算清水账", Body: "省水利厅今天上午召开全省防汛抗旱工作会议，部署汛期重点任务。会议指出，今年汛情来得早，各地要落实责任，加强巡查。"},
 			func(k compare.Kind) bool { return k == compare.Duplicate }},
+		"a short text retold": {
+			Item{Body: "有网友反映，城北公园的木栈道有几块木板松动，散步的老人差点摔倒，孩子们跑过时也很危险，希望园方尽快派人维修，不要等到出了事故才来处理，请大家相互转告，经过时多看脚下。"},
+			Item{Body: "城北公园的木栈道有几块木板松动，散步的老人差点摔倒，孩子们跑过时也很危险！附近的朋友要多加小心。"},
+			func(k compare.Kind) bool { return k == compare.Duplicate }},
+		"a short text retold, with a name": {
+			Item{Body: "有网友反映，城北公园的木栈道有几块木板松动，散步的老人差点摔倒，孩子们跑过时也很危险，希望园方尽快派人维修，不要等到出了事故才来处理，请大家相互转告，经过时多看脚下。"},
+			Item{Body: "城北公园的木栈道有几块木板松动，散步的老人差点摔倒，孩子们跑过时也很危险！杭州的朋友要多加小心。"},
+			func(k compare.Kind) bool { return k == compare.Suspect }},
+		"another function of a library": {
+			Item{Title: "游标对象的方法", Body: manual("MoveFirst", "第一条", "Cursor")},
+			Item{Title: "游标对象的方法", Body: manual("MoveNext", "下一条", "Cursor")},
+			func(k compare.Kind) bool { return k == compare.Series }},
+		"a function of another object": {
+			Item{Title: "游标对象的方法", Body: manual("MoveFirst", "第一条", "Cursor")},
+			Item{Title: "游标对象的方法", Body: manual("MoveFirst", "第一条", "Cursor2")},
+			func(k compare.Kind) bool { return k == compare.Series }},
+		"another matter before the same background": {
+			Item{Body: matter + report + ceremony}, Item{Body: other + report + ceremony},
+			func(k compare.Kind) bool { return k == compare.Unrelated }},
 		"another matter in its words": {
 			Item{Title: "全省防汛抗旱工作会议召开", Body: report},
 			Item{Title: "学者谈春耕", Body: "省水利厅召开的全省防汛抗旱工作会议，要求统筹防洪与灌溉，确保春耕用水。记者就此采访了三位种粮大户。"},
