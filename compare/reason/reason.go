@@ -209,7 +209,8 @@ func (p *pair) conflicts() (out [][2]string) {
 	}
 	s := p.j.Agreement.Subject
 	a, b := p.later.literal(s[0], ""), p.earlier.literal(s[1], "")
-	if len(out) == 0 && a != "" && b != "" && !strings.Contains(p.earlier.Text, a) && !strings.Contains(p.later.Text, b) {
+	if len(out) == 0 && a != "" && b != "" &&
+		!strings.Contains(p.earlier.Text, a) && !strings.Contains(p.later.Text, b) {
 		return [][2]string{{a, b}}
 	}
 	return out
