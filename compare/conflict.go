@@ -23,7 +23,8 @@ type Conflict struct {
 // Agreement counts what two texts have at places in common.
 type Agreement struct {
 	Conflicts []Conflict // one of each; neither text says anywhere what the other one says here
-	// Subject is what each headline alone names, and its text at a place of its own; empty: nothing.
+	// Subject is what each headline alone names, and its text at a place of its own, or else the first place of another
+	// name; empty: nothing.
 	Subject [2]string
 	Equal   int // quantities that are equal, or may be
 
@@ -114,6 +115,9 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 			g.has(e, textA) || g.has(l, textB) {
 			return
 		}
+	}
+	if g.Subject[0] == "" { // in whole words: a name may be a part of one that the dictionary does not have
+		g.Subject = [2]string{l.text(l.whole(a)), e.text(e.whole(b))}
 	}
 	g.add(x, Conflict{Later: nameA, Earlier: nameB, Name: true})
 }

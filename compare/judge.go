@@ -315,11 +315,7 @@ func (x *Alignment) otherSubject(g *Agreement, l *Limits) (reason, found string)
 	found = fmt.Sprintf("%d in conflict (%d), %.0f%% of %d (%.0f, if short)", n, l.Conflicts, 100*share, n+g.Equal,
 		100*l.DisagreeShort)
 	for _, c := range g.Conflicts {
-		a, b := x.Later.text(c.Later), x.Earlier.text(c.Earlier)
-		says := a + " / " + b
-		if c.Name && g.Subject[0] == "" {
-			g.Subject = [2]string{a, b}
-		}
+		says := x.Later.text(c.Later) + " / " + x.Earlier.text(c.Earlier)
 		switch {
 		case c.Headline && l.Off != "headlines":
 			return OtherFacts, "both headlines: " + says

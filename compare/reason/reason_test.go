@@ -196,7 +196,7 @@ func TestRelation(t *testing.T) {
 		{"overlap", .7, .5, 90, "大半相同，或为改写"}, // no length: what is reworded counts, too
 		{"overlap", .5, .7, 90, "部分相同"},
 		{"extends", .6, .98, 90, "含先到稿"},
-		{"extends", .5, .8, 90, "大半相同"},
+		{"extends", .5, .8, 90, "含先到稿大半"},
 		{"update", .7, .5, 90, "部分相同"}, // it may be of another matter
 		{"other-facts", .8, .8, 0, "格式相同：数字或名称不同"},
 	} {
