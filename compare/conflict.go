@@ -58,14 +58,21 @@ func (x *Alignment) Agreement() Agreement {
 	return g
 }
 
-// Gaps calls f with what both texts have of their own at one place, in the order of the later text.
+// Gaps calls f with what both texts have of their own at one place, in the order of the later text. A single token in
+// common within two words does not end a place: 华天科技 and 振华科技.
 func (x *Alignment) Gaps(f func(later, earlier Span)) {
-	between(x.Matches, len(x.Later.tokens), len(x.Earlier.tokens), func(a0, a1, b0, b1 int) {
+	l, e := &x.Later, &x.Earlier
+	within := func(m Match) bool { return m.N == 1 && l.withinWord(m.Later) && e.withinWord(m.Earlier) }
+	matches := slices.DeleteFunc(slices.Clone(x.Matches), within)
+	between(matches, len(l.tokens), len(e.tokens), func(a0, a1, b0, b1 int) {
 		if a0 < a1 && b0 < b1 && max(a1-a0, b1-b0) <= slotMost {
-			f(x.Later.span(a0, a1), x.Earlier.span(b0, b1))
+			f(l.span(a0, a1), e.span(b0, b1))
 		}
 	})
 }
+
+// withinWord reports whether a token is part of a longer word.
+func (d *Doc) withinWord(i int) bool { return d.inWord(i) || i+1 < len(d.tokens) && d.inWord(i+1) }
 
 func (d *Doc) span(from, to int) Span {
 	return Span{int(d.tokens[from].start), int(d.tokens[to-1].end)}

@@ -32,6 +32,11 @@ func trade(company, price string) string {
 		"港元，换手率平稳，分析人士认为短期之内走势仍以震荡为主，投资者应当注意控制仓位和风险。"
 }
 
+func quote(company, code, flow, price string) string {
+	return "股票行情快报：" + company + "（" + code + "）8月2日主力资金净流出" + flow + "万元，截至8月2日收盘，" + company + "（" + code + "）报收于" + price +
+		"元，换手率平稳，成交量与前一交易日大致相当，资金流向数据方面，分析人士认为短期之内走势仍以震荡为主，投资者应当注意控制仓位和风险。"
+}
+
 func fund(name, day string) string {
 	return "截至" + day + "收盘" + name + "最新单位净值较前一个交易日小幅上涨，历史数据显示近一个月以来" + name +
 		"累计收益率在同类产品当中位居前列，根据最近一期季报披露的资产配置" + name + "股票占净值的比例有所上升，债券比例略有下降。"
@@ -103,6 +108,9 @@ func TestSentence(t *testing.T) {
 			"格式相同：青禾控股7月26日收盘跌0.34%｜先到稿 青禾控股7月24日收盘涨1.36%"},
 		{"the name again, with a quantity", trade("海星股份", "5.99"), trade("天源环保", "6.12"),
 			"格式相同：海星股份报收于5.99港元｜先到稿 天源环保报收于6.12港元"},
+		{"names with a character in common", quote("华天科技", "002185", "1816.34", "9.56"),
+			quote("振华科技", "000733", "303.34", "90.14"),
+			"格式相同：华天科技（002185）报收于9.56元｜先到稿 振华科技（000733）报收于90.14元"},
 		{"a word that recurs is a subject", market("苹果", "3.2", "120"), market("雪梨", "2.8", "95"),
 			"格式相同：苹果每斤3.2元｜先到稿 雪梨每斤2.8元"},
 		{"two places are enough", store("12", "5", "3"), store("14", "7", "4"),

@@ -89,7 +89,7 @@ func TestNewsQuality(t *testing.T) {
 		bound{"adds something → rejected or suspect", something.Caught(), something.Pairs, .7, 1},
 		bound{"another matter → rejected", other.Rejected, other.Pairs, 0, .005},
 		bound{"another matter → rejected or suspect", other.Caught(), other.Pairs, 0, .02})
-	checkFeed(t, b, .053)
+	checkFeed(t, b, .05)
 	claims(t, b, items)
 	labels := labelsOf(t, "testdata/labels-news.tsv")
 	half := func(h string) []Label {
