@@ -118,9 +118,10 @@ func (k Kind) String() string { return kindNames[k] }
 
 // The reasons of a judgement. Package reason puts them into words.
 const (
-	LittleText = "little-text" // unrelated: too little in common
-	OtherFacts = "other-facts" // series: other quantities or names at common places
-	OtherDay   = "other-day"   // series: a flash, or each text tells of the day of its publication
+	LittleText  = "little-text"  // unrelated: too little in common
+	OtherMatter = "other-matter" // unrelated: neither begins with what the other one tells
+	OtherFacts  = "other-facts"  // series: other quantities or names at common places
+	OtherDay    = "other-day"    // series: a flash, or each text tells of the day of its publication
 
 	Exact     = "exact"     // duplicate: the same normal form
 	SameText  = "same-text" // duplicate: nearly all of each text is in the other
@@ -181,7 +182,7 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 		len(j.New.Values), x.facts(), 100*(1-a)) {
 		if j.finds(!x.oneMatter(), "another matter?", "%.0f and %.0f%% of the openings (%.0f), %d days apart",
 			100*x.Later.opening(l), 100*x.Earlier.opening(l), 100*l.Matter, x.apart()) {
-			return j.as(Unrelated, LittleText)
+			return j.as(Unrelated, OtherMatter)
 		}
 		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < Most, "and little else?",
 			"resemblance %.2f (%.2f), larger share %.0f%% (%.0f)",

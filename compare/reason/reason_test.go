@@ -220,7 +220,7 @@ func TestRelation(t *testing.T) {
 // TestWords: every reason has its words in both languages.
 func TestWords(t *testing.T) {
 	for _, r := range []string{"exact", "same-text", "contained", "reworded", "extends", "overlap", "update",
-		"other-facts", "other-day", "little-text", "denial", "moved", "headlines", "too-long", reason.Distance} {
+		"other-facts", "other-day", "little-text", "other-matter", "denial", "moved", "headlines", "too-long", reason.Distance} {
 		f := &reason.Facts{Reason: r, Coverage: &reason.Coverage{Later: .8, Earlier: .8}, New: &reason.New{}}
 		for _, language := range []string{reason.Chinese, reason.English} {
 			if word := f.Relation(language); word == "" || reason.Sentence(f, language) == "" {

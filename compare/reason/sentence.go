@@ -28,16 +28,17 @@ func (p Phrase) In(language string) string {
 
 // reasons are what is said by reason: of how two texts go together, where no share tells it, and why.
 var reasons = map[string][2]Phrase{
-	compare.Exact:      {{"同文", "same text"}, {"正文与先到稿或其副本相同", "the body is that of the earlier text or of a copy"}},
-	compare.OtherDay:   {{"格式相同", "one form"}, {"日期不同", "another day"}},
-	compare.OtherFacts: {{"格式相同", "one form"}, {"数字或名称不同", "other figures or names"}},
-	compare.Denial:     {{"存疑", "in doubt"}, {"标题与先到稿说法相反", "the headline denies the earlier one"}},
-	compare.Moved:      {{"存疑", "in doubt"}, {"句中词语换了位置", "words of a sentence have changed places"}},
-	compare.Replaced:   {{"存疑", "in doubt"}, {"换了词", "other words"}},
-	compare.Headlines:  {{"存疑", "in doubt"}, {"正文相同，标题各说各的", "one body under two headlines"}},
-	compare.TooLong:    {{"存疑", "in doubt"}, {"全文过长，只按摘要比较", "too long to compare in full"}},
-	compare.LittleText: {{"与先到稿相同之处很少", "little in common with the earlier text"}},
-	Distance:           {{"近似", "near"}},
+	compare.Exact:       {{"同文", "same text"}, {"正文与先到稿或其副本相同", "the body is that of the earlier text or of a copy"}},
+	compare.OtherDay:    {{"格式相同", "one form"}, {"日期不同", "another day"}},
+	compare.OtherFacts:  {{"格式相同", "one form"}, {"数字或名称不同", "other figures or names"}},
+	compare.Denial:      {{"存疑", "in doubt"}, {"标题与先到稿说法相反", "the headline denies the earlier one"}},
+	compare.Moved:       {{"存疑", "in doubt"}, {"句中词语换了位置", "words of a sentence have changed places"}},
+	compare.Replaced:    {{"存疑", "in doubt"}, {"换了词", "other words"}},
+	compare.Headlines:   {{"存疑", "in doubt"}, {"正文相同，标题各说各的", "one body under two headlines"}},
+	compare.TooLong:     {{"存疑", "in doubt"}, {"全文过长，只按摘要比较", "too long to compare in full"}},
+	compare.LittleText:  {{"与先到稿相同之处很少", "little in common with the earlier text"}},
+	compare.OtherMatter: {{"与先到稿只有背景相同", "only background in common with the earlier text"}},
+	Distance:            {{"近似", "near"}},
 }
 
 var colon, list = Phrase{"：", ": "}, Phrase{"、", ", "}
