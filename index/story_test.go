@@ -349,7 +349,7 @@ func TestStoriesEnd(t *testing.T) {
 	is(a+string(p.Words(130)), Suspect, 1)
 	background := string(p.Words(240))
 	is(string(p.Words(110))+background, Unique, 6)
-	is(string(p.Words(110))+background, Suspect, 7)
+	is(string(p.Words(110))+background, Unique, 7)
 	c := string(p.Words(240))
 	is(c+string(p.Words(130)), Unique, 8)
 	for range DefaultPolicy().Tellings - 1 {
