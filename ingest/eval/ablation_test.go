@@ -45,6 +45,7 @@ func TestAblation(t *testing.T) {
 		{"slots", func(l *compare.Limits) { l.Slots = never }},
 		{"rest", func(l *compare.Limits) { l.Rest = 1 }},
 		{"recurs", func(l *compare.Limits) { l.Recurs = never }},
+		{"matter", func(l *compare.Limits) { l.Matter = 0 }},
 		{"look", func(l *compare.Limits) { l.Look = 0 }},
 		{"pairs", func(l *compare.Limits) { l.Pairs = 0 }},
 	}
