@@ -180,8 +180,9 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	if j.finds(j.news(l), "news?", "%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d); "+
 		"%.0f%% untold, which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little,
 		len(j.New.Values), x.facts(), 100*(1-a)) {
-		if j.finds(!x.oneMatter(), "another matter?", "%.0f and %.0f%% of the openings (%.0f), %d days apart",
-			100*x.Later.opening(l), 100*x.Earlier.opening(l), 100*l.Matter, x.apart()) {
+		if j.finds(a < Most && !x.oneMatter(), "another matter?", "%.0f%% of the later text (%.0f), "+
+			"%.0f and %.0f%% of the openings (%.0f), %d days apart", 100*a, 100*Most, 100*x.Later.opening(l),
+			100*x.Earlier.opening(l), 100*l.Matter, x.apart()) {
 			return j.as(Unrelated, OtherMatter)
 		}
 		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < Most, "and little else?",

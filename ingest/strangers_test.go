@@ -102,6 +102,10 @@ func TestStrangers(t *testing.T) {
 		"another matter before the same background": {
 			Item{Body: matter + report + ceremony}, Item{Body: other + report + ceremony},
 			func(k compare.Kind) bool { return k == compare.Unrelated }},
+		"most of a text behind an opening of its own": {
+			Item{Body: other + report + ceremony + manual("MoveFirst", "第一条", "Cursor")},
+			Item{Body: matter + report + ceremony + manual("MoveFirst", "第一条", "Cursor")},
+			func(k compare.Kind) bool { return k == compare.Suspect }},
 		"another matter in its words": {
 			Item{Title: "全省防汛抗旱工作会议召开", Body: report},
 			Item{Title: "学者谈春耕", Body: "省水利厅召开的全省防汛抗旱工作会议，要求统筹防洪与灌溉，确保春耕用水。记者就此采访了三位种粮大户。"},
