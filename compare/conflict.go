@@ -171,9 +171,6 @@ func contains(text, words string) bool {
 	}
 }
 
-func alphabetic(c byte) bool   { return c-'a' < 26 }
-func alphanumeric(c byte) bool { return alphabetic(c) || c-'0' < 10 }
-
 // whole widens a span to whole words.
 func (d *Doc) whole(s Span) Span {
 	for w := range d.words(s) {

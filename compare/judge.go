@@ -233,16 +233,22 @@ func (j Judgement) as(kind Kind, reason string) Judgement {
 // news reports whether the later text adds so much that it is no copy.
 func (j *Judgement) news(l *Limits) bool {
 	n, rest := &j.New, 1-float64(j.Later.Covered)
-	untold := rest * float64(j.Later.characters(0, len(j.Later.tokens)))
 	excerpt := float64(j.Earlier.Covered) < l.Earlier && l.Off != "excerpts"
 	switch {
 	case j.sentence() && rest > l.Rest || j.stale() && rest > 1-NearlyAll:
 		return true
-	case excerpt && rest >= l.Share && (!j.short() || untold >= float64(l.Little) || j.newName() || j.twoHeadlines()):
+	case excerpt && rest >= l.Share && !(j.short() && j.retold(l)):
 		return true
 	}
 	return n.Characters >= l.News || float64(n.Share) >= l.Share && n.Characters >= l.Little ||
 		len(n.Values) >= j.facts()
+}
+
+// retold reports whether the earlier text tells nearly all of a short later one: all but a few characters, its names,
+// and its headline.
+func (x *Alignment) retold(l *Limits) bool {
+	untold := float64(1-x.Later.Covered) * float64(x.Later.characters(0, len(x.Later.tokens)))
+	return untold < float64(l.Little) && !x.newName() && !x.twoHeadlines()
 }
 
 // newName reports whether the later text has a name of its own that the earlier one has nowhere.

@@ -44,7 +44,7 @@ func readToken(text string, i int) (end int, id uint32) {
 	}
 	if c := text[i]; c < utf8.RuneSelf {
 		h := uint64(14695981039346656037) // FNV-1a
-		for end = i; end < len(text) && (text[end]-'a' < 26 || end > i && text[end]-'0' < 10); end++ {
+		for end = i; end < len(text) && (alphabetic(text[end]) || end > i && alphanumeric(text[end])); end++ {
 			h = (h ^ uint64(text[end])) * 1099511628211
 		}
 		return end, latinToken | uint32(mix(h)>>34)
@@ -52,6 +52,9 @@ func readToken(text string, i int) (end int, id uint32) {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	return i + size, uint32(r)
 }
+
+func alphabetic(c byte) bool   { return c-'a' < 26 }
+func alphanumeric(c byte) bool { return alphabetic(c) || c-'0' < 10 }
 
 // mix is the finaliser of MurmurHash3 (Appleby, public domain).
 func mix(h uint64) uint64 {

@@ -85,7 +85,7 @@ func TestStrangers(t *testing.T) {
 			func(k compare.Kind) bool { return k == compare.Duplicate }},
 		"a short text retold": {
 			Item{Body: "有网友反映，城北公园的木栈道有几块木板松动，散步的老人差点摔倒，孩子们跑过时也很危险，希望园方尽快派人维修，不要等到出了事故才来处理，请大家相互转告，经过时多看脚下。"},
-			Item{Body: "城北公园的木栈道有几块木板松动，散步的老人差点摔倒，孩子们跑过时也很危险！附近的朋友要多加小心。"},
+			Item{Body: "城北公园的木栈道有几块木板松动，散步的老人差点摔倒，孩子们跑过时也很危险！周末想去玩的朋友务必当心。"},
 			func(k compare.Kind) bool { return k == compare.Duplicate }},
 		"a short text retold, with a name": {
 			Item{Body: "有网友反映，城北公园的木栈道有几块木板松动，散步的老人差点摔倒，孩子们跑过时也很危险，希望园方尽快派人维修，不要等到出了事故才来处理，请大家相互转告，经过时多看脚下。"},
