@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"fmt"
 	"strings"
 
 	"jianguo/compare"
@@ -89,8 +90,19 @@ func Sentence(f *Facts, language string) string {
 		return word + Phrase{"；新增", "; new"}.In(language) + colon + strings.Join(f.New.Quotes, list.In(language))
 	case why != "":
 		return word + colon + why
+	case f.added() > 0:
+		return word + fmt.Sprintf(Phrase{"；新增约%d字", "; about %d new characters"}.In(language), f.added())
 	}
 	return word
+}
+
+// added is how many characters an item has beside the whole of the earlier text, rounded to tens: what nothing is left
+// for that it could retell.
+func (f *Facts) added() int {
+	if c := f.Coverage; c == nil || c.Earlier < wholeShare || c.Later >= compare.NearlyAll {
+		return 0
+	}
+	return (f.New.Characters + 5) / 10 * 10
 }
 
 // pairs are the values and names in conflict: those of the item, then those of the earlier text.
