@@ -78,6 +78,11 @@ const headlineMost = 600
 func NewDoc(text *Text) *Doc {
 	d := &Doc{Text: text, Form: text.Form()}
 	d.tokens = tokensOf(d.Form)
+	for i, t := range d.tokens {
+		if t.number() && quantity.Negative(d.Form, int(t.start)) { // a Sketch has none of this
+			d.tokens[i].id ^= 1
+		}
+	}
 	if text.Learned != nil {
 		d.tokens = d.without(*text.Learned)
 	}

@@ -71,6 +71,10 @@ func TestStrangers(t *testing.T) {
 			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
 			Item{Title: "青湖大桥将封闭检修", Body: "市交通局今天发布通告，青湖大桥因更换伸缩缝将封闭检修18天，其间过往车辆请绕行北环路，公交线路作相应调整，请市民提前安排出行时间。"},
 			func(k compare.Kind) bool { return k == compare.Suspect }},
+		"a loss": {
+			Item{Body: "海岬市统计局今日发布月报，上月全市社会消费品零售总额同比0.5%，食品价格总体平稳，服务价格略有波动，市场供应充足。" + ceremony},
+			Item{Body: "海岬市统计局今日发布月报，上月全市社会消费品零售总额同比-0.5%，食品价格总体平稳，服务价格略有波动，市场供应充足。" + ceremony},
+			func(k compare.Kind) bool { return k == compare.Suspect || k == compare.Series }},
 		"the next ceremony": {
 			Item{Title: "市里举行仪式欢迎巴西友城代表团", Body: "市里昨天在礼堂举行仪式，欢迎巴西联邦共和国的友城代表团来访。" + ceremony},
 			Item{Title: "市里举行仪式欢迎泰国友城代表团", Body: "市里昨天在礼堂东厅举行仪式，邀请了各界人士，热烈欢迎泰王国清迈府派来的客人，泰国驻华使节也到场。" + ceremony},

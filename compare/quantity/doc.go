@@ -78,10 +78,14 @@ func (v *Value) measures(o *Value) bool { return v.Unit == o.Unit || v.Unit == "
 
 // rounds reports whether v is o rounded or cut off: 1.8万 and 18,405, 3.3% and 3.32%; but not 110 and 107.
 func (v *Value) rounds(o *Value) bool {
-	if v.Precision <= o.Precision || o.Precision <= 0 || v.Low != v.High || o.Low != o.High || o.Low < 10*o.Precision {
+	a, b := v.Low, o.Low
+	if a < 0 {
+		a, b = -a, -b
+	}
+	if v.Precision <= o.Precision || o.Precision <= 0 || v.Low != v.High || o.Low != o.High || b < 10*o.Precision {
 		return false
 	}
-	d := o.Low - v.Low
+	d := b - a
 	return d >= 0 && d < v.Precision || d < 0 && -d <= v.Precision/2
 }
 

@@ -25,7 +25,9 @@ func Find(text string, begin func(offset int) bool, most int) []Value {
 		}
 		v, end := f.at(i)
 		if v.Kind != none {
-			v.Start, v.End = i-f.signs(i), end
+			if v.Start, v.End = i-f.signs(i), end; Negative(text, i) {
+				v.Low, v.High = -v.High, -v.Low
+			}
 			f.out = append(f.out, v)
 		}
 		i = end
@@ -49,11 +51,15 @@ func isLatin(c byte) bool { return c-'a' < 26 }
 
 // signs is the length of the minus or ordinal before a number, which is shown with it.
 func (f *finder) signs(i int) int {
-	before := f.text[:i]
-	if rest, ok := strings.CutSuffix(before, "-"); ok && (rest == "" || strings.HasSuffix(rest, "\n")) {
+	if Negative(f.text, i) {
 		return 1
 	}
 	return ordinals.before(f.text, i)
+}
+
+// Negative reports whether the number at an offset of a normal form has a minus, and no other number before it.
+func Negative(text string, i int) bool {
+	return i > 0 && text[i-1] == '-' && (i == 1 || text[i-2] == '\n')
 }
 
 // readers read what may begin with a number, and return its offset where theirs does not. A single Chinese digit begins

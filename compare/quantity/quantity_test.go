@@ -125,6 +125,8 @@ func TestMayBe(t *testing.T) {
 		{"三成", "30%", true, true},
 		{"20时", "20:30", false, true},
 		{"35度", "35c", true, true},
+		{"-0.5%", "0.5%", false, false},
+		{"-3.3%", "-3.32%", false, true},
 	} {
 		a, b := Find(c.a, anywhere, 2), Find(c.b, anywhere, 2)
 		if len(a) != 1 || len(b) != 1 {

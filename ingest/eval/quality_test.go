@@ -97,7 +97,9 @@ func TestNewsQuality(t *testing.T) {
 	}
 	read(t, b, "half a of labels-news", half("a"))
 	read(t, b, "half b of labels-news", half("b"))
-	read(t, b, "labels-held", labelsOf(t, "testdata/labels-held.tsv"))
+	for _, name := range []string{"labels-held", "held-even", "held-news-3"} {
+		read(t, b, name, labelsOf(t, "testdata/"+name+".tsv"))
+	}
 }
 
 // read prints the table of labels that were set without looking at what the product says. Rules are written after
@@ -108,7 +110,7 @@ func read(t *testing.T, b *Bench, name string, labels []Label) {
 	nothing, something, other := r.group(addsNothing), r.group(addsSomething), r.group(otherMatter)
 	check(t, bound{"adds nothing → rejected", nothing.Rejected, nothing.Pairs, .8, 1},
 		bound{"adds something → rejected", something.Rejected, something.Pairs, 0, .17},
-		bound{"another matter → rejected", other.Rejected, other.Pairs, 0, .02})
+		bound{"another matter → rejected", other.Rejected, other.Pairs, 0, .03})
 }
 
 // claims checks what the sentences of all events say against both originals: a quotation is a piece of the article and not of the earlier
