@@ -28,7 +28,7 @@ const (
 // caller of a request is signed in.
 type Bound = func(known func(echo.Context) bool) echo.MiddlewareFunc
 
-// Config configures a Server. Index, Ingest, Conn, Browse, Find, Gatherer and Room are
+// Config configures a Server. Index, Ingest, Conn, Browse, Find, Metrics and Room are
 // required.
 type Config struct {
 	Index  *index.Index
@@ -41,9 +41,9 @@ type Config struct {
 	Find func(ctx context.Context, words string, limit int) (versions []uint32, err error)
 
 	Logger *slog.Logger
-	// Gatherer is what /metrics shows.
-	Gatherer prometheus.Gatherer
-	Tokens   *tokens.Set // nil: everything is open
+	// Metrics is what /metrics shows; those of the Server are added.
+	Metrics *prometheus.Registry
+	Tokens  *tokens.Set // nil: everything is open
 	// TLS, if set, is spoken on the listener.
 	TLS *tls.Config
 	// AnyHost answers requests for any host name though there are no tokens;

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jianguo/bus"
@@ -28,12 +29,12 @@ import (
 // New makes a Server. It does nothing on the bus until Serve.
 func New(cfg Config) (*Server, error) {
 	if cfg.Index == nil || cfg.Ingest == nil || cfg.Conn == nil || cfg.Browse == nil || cfg.Find == nil ||
-		cfg.Room == nil || cfg.Gatherer == nil {
-		return nil, errors.New("api: Index, Ingest, Conn, Browse, Find, Room and Gatherer are required")
+		cfg.Room == nil || cfg.Metrics == nil {
+		return nil, errors.New("api: Index, Ingest, Conn, Browse, Find, Room and Metrics are required")
 	}
 	cfg.Logger, cfg.Wait = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Wait, 10*time.Second)
 	cfg.Concurrency, cfg.Connections = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096)
-	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(), echo: echo.New(),
+	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Metrics), echo: echo.New(),
 		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency),
 		polling: make(gate, cfg.Concurrency), draining: make(chan struct{})}
 	s.conns = newConnections(cfg.Connections, s.metrics.closed)
@@ -94,7 +95,7 @@ func (s *Server) routes() {
 	s.echo.GET("/openapi.yaml", func(c echo.Context) error {
 		return c.Blob(http.StatusOK, "application/yaml", OpenAPI)
 	})
-	metrics, profiles := promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{}), http.DefaultServeMux
+	metrics, profiles := promhttp.HandlerFor(s.cfg.Metrics, promhttp.HandlerOpts{}), http.DefaultServeMux
 	s.register(http.MethodGet, "/metrics", monitor, s.bound(MaxBody, s.work, echo.WrapHandler(metrics)))
 	s.register(http.MethodGet, "/debug/pprof/*", 0, // operators only
 		s.bound(MaxBody, s.work, echo.WrapHandler(profiles)))
@@ -128,12 +129,6 @@ func (s *Server) register(method, path string, roles bus.Role, bounded echo.Hand
 	if method == http.MethodGet {
 		s.echo.Add(http.MethodHead, path, guarded)
 	}
-}
-
-// Collectors returns the metrics of the HTTP side and of the services on the
-// bus, to be registered once.
-func (s *Server) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{s.metrics.requests, s.metrics.seconds, s.metrics.services, s.metrics.closed}
 }
 
 // Serve answers on l and on the bus until ctx is done, lets running requests
@@ -196,7 +191,7 @@ func CheckListen(addr string, hasTokens, insecure bool) error {
 		"give tokens, listen on 127.0.0.1, or ask for it explicitly", addr)
 }
 
-// metrics are the HTTP side's own; cmd registers them.
+// metrics are those of the HTTP side and of the services on the bus.
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -204,16 +199,17 @@ type metrics struct {
 	closed   *prometheus.CounterVec
 }
 
-func newMetrics() *metrics {
+func newMetrics(registry prometheus.Registerer) *metrics {
+	auto := promauto.With(registry)
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total",
+		requests: auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total",
 			Help: "Requests answered."}, []string{"method", "route", "code"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_http_seconds",
+		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_http_seconds",
 			Help:    "From a request's headers to the end of its answer.",
 			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 18)}, []string{"route"}),
-		services: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total",
+		services: auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total",
 			Help: "Requests on the bus answered."}, []string{"subject", "code"}),
-		closed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_connections_closed_total",
+		closed: auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_connections_closed_total",
 			Help: "Connections closed at their bound: old ones that gave way, and new ones."}, []string{"which"}),
 	}
 	for _, which := range []string{"old", "new"} {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/bus/gate"
 	"jianguo/internal/streams"
@@ -39,7 +38,8 @@ type Embedded struct {
 	running sync.WaitGroup
 	room    streams.Trouble // why gates accept nothing, by the space on the disk
 	full    atomic.Bool     // the disk was full, and JetStream has not been reopened
-	out     string          // gates publish on it + the public subject; random, so that no client can
+	stats   *gate.Stats
+	out     string // gates publish on it + the public subject; random, so that no client can
 
 	opening sync.Mutex           // held while JetStream is reopened, and while a stream is created
 	made    map[string]time.Time // opening; when the stream of each gate was created
@@ -55,7 +55,7 @@ func Start(cfg Config) (*Embedded, error) {
 	}
 	running, stop := context.WithCancel(context.Background())
 	b := &Embedded{cfg: cfg, stop: stop, out: "_gate.out." + rand.Text() + ".",
-		gates: map[string]*gate.Gate{}, made: map[string]time.Time{}}
+		stats: gate.NewStats(cfg.Metrics), gates: map[string]*gate.Gate{}, made: map[string]time.Time{}}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// The server's own bound would be three quarters of what is free at the start, and
@@ -192,24 +192,17 @@ func (b *Embedded) Disconnect(names []string) error {
 	return nil
 }
 
-// Collectors returns the metrics of the bus, to be registered once its gates
-// are open.
-func (b *Embedded) Collectors() (all []prometheus.Collector) {
-	for _, open := range b.allGates() {
-		all = append(all, open.Collectors()...)
-	}
-	return all
-}
-
 // Close lets gates store what they have received, and stops the server after its files are
 // closed.
 func (b *Embedded) Close() {
 	b.stop()
 	b.running.Wait()
 	var closing sync.WaitGroup
-	for _, open := range b.allGates() {
+	b.mu.RLock()
+	for _, open := range b.gates {
 		closing.Go(open.Close)
 	}
+	b.mu.RUnlock()
 	closing.Wait()
 	b.server.Shutdown()
 	b.server.WaitForShutdown()

@@ -3,6 +3,8 @@ package bus
 import (
 	"crypto/tls"
 	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // MaxPayload is the largest message that an embedded bus accepts, in bytes: a text of
@@ -36,6 +38,7 @@ type Config struct {
 	// Listen is let in.
 	Authenticate func(secret, from string) (User, bool)
 	Logger       *slog.Logger
+	Metrics      prometheus.Registerer // of gates; nil: they are not shown
 	// Fail, if set, is called at named points of gates: gate.Config. For tests.
 	Fail func(point string) error
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,8 +72,7 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 	if b.cfg.Gates[i].Always {
 		room = nil
 	}
-	before := b.gate(stream)
-	if before != nil {
+	if before := b.gate(stream); before != nil {
 		if made.Equal(b.made[stream]) {
 			return nil
 		}
@@ -92,7 +90,7 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 	}
 	open, err := gate.Open(gate.Config{
 		Conn: conn, Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.out,
-		MayAnswer: MayAnswer, Before: before, Room: room, Logger: b.cfg.Logger, Fail: b.cfg.Fail,
+		MayAnswer: MayAnswer, Stats: b.stats, Room: room, Logger: b.cfg.Logger, Fail: b.cfg.Fail,
 	})
 	if err != nil {
 		conn.Close()
@@ -130,11 +128,4 @@ func (b *Embedded) fits(ctx context.Context, name string) (made time.Time, err e
 			"messages", len(info.State.Lost.Msgs), "bytes", info.State.Lost.Bytes)
 	}
 	return stream.CachedInfo().Created, nil
-}
-
-// allGates returns the open gates.
-func (b *Embedded) allGates() []*gate.Gate {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return slices.Collect(maps.Values(b.gates))
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"jianguo/compare"
 	"jianguo/compare/reason"
 	"jianguo/index/match"
@@ -59,8 +61,9 @@ type Config struct {
 	SweepEvery time.Duration
 	// Clock bounds the time of the stream, so that nothing is swept because of messages with
 	// a wrong time. nil: no bound.
-	Clock  func() time.Time
-	Logger *slog.Logger
+	Clock   func() time.Time
+	Logger  *slog.Logger
+	Metrics prometheus.Registerer // nil: they are not shown
 	// Progress, if set, is called with the progress of a long start.
 	Progress func(stage string, done, total int64)
 	// Fail, if set, is called at named points of a batch. An error that it returns
@@ -222,7 +225,7 @@ func (x *catalogue) setMeta(ctx context.Context, key, value string) {
 func (x *catalogue) setTables(t resident.Tables) {
 	x.tables = t
 	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal,
-		Original: x.cfg.Original, Boilerplate: &x.boilerplate})
+		Original: x.cfg.Original, Boilerplate: &x.boilerplate, Metrics: x.cfg.Metrics})
 	for _, l := range x.levels {
 		l.Matcher = x.matcher.Under(l.policy)
 	}

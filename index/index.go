@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/match"
@@ -53,8 +52,8 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		cfg:      cfg,
 		log:      cfg.Logger,
 		snapshot: resident.NewSnapshot(cfg.Dir),
-		metrics:  newMetrics(),
 	}}
+	x.metrics = newMetrics(x)
 	x.ending, x.end = context.WithCancel(context.Background())
 	saves, sweeps := snapshots{x.catalogue}, sweeper{x.catalogue}
 	x.committed = func(ctx context.Context) {
@@ -87,7 +86,6 @@ func (x *Index) open(ctx context.Context) {
 	for _, s := range verdict.Strictnesses {
 		x.levels[s] = &level{policy: x.policy.At(s)}
 	}
-	x.setTables(resident.NewTables())
 	loads := loader{x.catalogue}
 	must.Dof(must.Catch(func() { loads.load(ctx) }), "load %s", path)
 	f := *x.forms.Load()
@@ -169,25 +167,6 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	x.mu.Unlock()
 	x.log.InfoContext(ctx, "new epoch of the item stream", "stream", identity, "base", next.Base)
 	return next.Base, nil
-}
-
-// Collectors returns the metrics of the index. Register them once.
-func (x *Index) Collectors() []prometheus.Collector {
-	gauge := func(name, help string, f func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
-	}
-	return append(append(x.metrics.all, x.matcher.Collectors()...),
-		gauge("jianguo_index_exemplars", "Exemplars with postings.",
-			func() float64 { return float64(x.tables.Bands.Len()) }),
-		gauge("jianguo_index_bands_bytes", "Resident bytes of the postings.",
-			func() float64 { return float64(x.tables.Bands.Stats().Bytes) }),
-		gauge("jianguo_index_bands_skew", "Postings met in a band over what equal buckets would hold.",
-			func() float64 { return x.tables.Bands.Stats().Skew }),
-		gauge("jianguo_index_applied_sequence", "Applied sequence of the item stream.",
-			func() float64 { seq, _ := x.Applied(); return float64(seq) }),
-		gauge("jianguo_index_events", "Number of the last event.",
-			func() float64 { _, n := x.Applied(); return float64(n) }),
-	)
 }
 
 // Snapshot writes the resident data to the snapshot file. All other methods may run meanwhile.

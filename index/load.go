@@ -71,6 +71,7 @@ func (x loader) loadItems(ctx context.Context) {
 			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1,
 				"reason", err)
 		}
+		x.setTables(resident.NewTables())
 		must.Do(x.builder().Build(ctx))
 		return
 	}

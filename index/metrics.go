@@ -1,42 +1,49 @@
 package index
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
-// metrics are the metrics of the index; cmd registers them.
+// metrics are the metrics of the index.
 type metrics struct {
-	verdicts  *prometheus.CounterVec
-	unchanged prometheus.Counter
-	snapshot  prometheus.Gauge
-	swept     prometheus.Counter
-	sweep     prometheus.Gauge
-	outlines  prometheus.Gauge
-	asides    prometheus.Counter
-	all       []prometheus.Collector
+	verdicts                  *prometheus.CounterVec
+	unchanged, swept, asides  prometheus.Counter
+	snapshot, sweep, outlines prometheus.Gauge
 }
 
-func newMetrics() *metrics {
-	m := &metrics{
-		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+// newMetrics registers the metrics of an index.
+func newMetrics(x *Index) *metrics {
+	auto := promauto.With(x.cfg.Metrics)
+	counter := func(name, help string) prometheus.Counter {
+		return auto.NewCounter(prometheus.CounterOpts{Name: "jianguo_index_" + name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return auto.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_" + name, Help: help})
+	}
+	look := func(name, help string, f func() float64) {
+		auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_index_" + name, Help: help}, f)
+	}
+	look("exemplars", "Exemplars with postings.", func() float64 { return float64(x.tables.Bands.Len()) })
+	look("bands_bytes", "Resident bytes of the postings.",
+		func() float64 { return float64(x.tables.Bands.Stats().Bytes) })
+	look("bands_skew", "Postings met in a band over what equal buckets would hold.",
+		func() float64 { return x.tables.Bands.Stats().Skew })
+	look("applied_sequence", "Applied sequence of the item stream.",
+		func() float64 { seq, _ := x.Applied(); return float64(seq) })
+	look("events", "Number of the last event.", func() float64 { _, n := x.Applied(); return float64(n) })
+	return &metrics{
+		verdicts: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "jianguo_index_verdicts_total", Help: "Verdicts given, by verdict, rule and cause.",
 		}, []string{"verdict", "rule", "cause"}),
-		unchanged: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jianguo_index_unchanged_total",
-			Help: "Mutations that changed nothing: redelivered, older, or the same text.",
-		}),
+		unchanged: counter("unchanged_total", "Mutations that changed nothing: redelivered, older, or the same text."),
+		snapshot:  gauge("snapshot_seconds", "How long the last snapshot took."),
+		asides:    counter("aside_total", "Texts set aside because they met too many suspects in a minute."),
+		swept:     counter("swept_total", "Exemplars whose postings were removed because their time was over."),
+		sweep:     gauge("sweep_progress", "How far the last sweep has come, 0 to 1."),
+		outlines: gauge("outlines_progress", "How far the outlines of sketches have been read since a start, 0 to 1: "+
+			"until then judging reads more from the file."),
 	}
-	m.snapshot = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_snapshot_seconds",
-		Help: "How long the last snapshot took."})
-	m.asides = prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_index_aside_total",
-		Help: "Texts that were set aside because they met too many suspects in a minute."})
-	m.swept = prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_index_swept_total",
-		Help: "Exemplars whose postings were removed because their time was over."})
-	m.sweep = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_sweep_progress",
-		Help: "How far the last sweep has come, 0 to 1."})
-	m.outlines = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_outlines_progress",
-		Help: "How far the outlines of sketches have been read since the start, 0 to 1: " +
-			"until then judging reads more from the file."})
-	m.all = []prometheus.Collector{m.asides, m.swept, m.sweep, m.outlines, m.verdicts, m.unchanged, m.snapshot}
-	return m
 }
 
 func (m *metrics) observe(outcomes []Outcome) {

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/semaphore"
 
 	"jianguo/bus"
@@ -34,6 +35,7 @@ type Config struct {
 	Batch     int // messages a transaction, at most; 0: 256
 	Streams   bus.StreamsConfig
 	Logger    *slog.Logger
+	Metrics   prometheus.Registerer // nil: they are not shown
 	// Fail, if set, is called at named points; an error stops the service
 	// there as a crash would. For tests.
 	Fail func(point string) error
@@ -70,7 +72,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
 	}
-	s := &Service{cfg: cfg, log: cfg.Logger, metrics: newMetrics()}
+	s := &Service{cfg: cfg, log: cfg.Logger}
 	var err error
 	if s.js, err = jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4096)); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
@@ -78,6 +80,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if s.items, err = bus.EnsureStreams(ctx, s.js, cfg.Bus, cfg.Streams); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
+	s.metrics = newMetrics(s)
 	_, began := cfg.Index.Applied()
 	s.outbox = &outbox{js: s.js, stream: cfg.Streams.Prefix + bus.StreamVerdicts, index: cfg.Index, log: cfg.Logger,
 		kick: make(chan struct{}, 1), foreign: s.metrics.foreign, began: began}
@@ -152,14 +155,6 @@ func consumeErrors(ctx context.Context, log *slog.Logger, level slog.Level) jets
 // errConsume says that the bus gives no consumer of a stream.
 var errConsume = errors.New("ingest: consumer")
 
-// Collectors returns the metrics of the ingest path, to be registered once.
-func (s *Service) Collectors() []prometheus.Collector {
-	m := s.metrics
-	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_ingest_oldest_seconds",
-			Help: "Age of the oldest item in work."}, func() float64 { return s.age().Seconds() })}
-}
-
 // StreamPrefix begins the names of the streams. The Service may be nil.
 func (s *Service) StreamPrefix() string {
 	if s == nil {
@@ -205,7 +200,7 @@ func closed(done <-chan struct{}) bool {
 	}
 }
 
-// metrics are the ingest path's own; cmd registers them.
+// metrics are the ingest path's own.
 type metrics struct {
 	latency prometheus.Histogram
 	batch   prometheus.Histogram
@@ -216,26 +211,30 @@ type metrics struct {
 	foreign prometheus.Counter
 }
 
-func newMetrics() *metrics {
+// newMetrics registers the metrics of a service.
+func newMetrics(s *Service) *metrics {
+	auto := promauto.With(s.cfg.Metrics)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_ingest_oldest_seconds",
+		Help: "Age of the oldest item in work."}, func() float64 { return s.age().Seconds() })
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		return auto.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	histogram := func(name, help string, from float64, buckets int) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: name, Help: help,
 			Buckets: prometheus.ExponentialBuckets(from, 2, buckets)}
 	}
 	return &metrics{
-		latency: prometheus.NewHistogram(histogram("jianguo_ingest_latency_seconds",
+		latency: auto.NewHistogram(histogram("jianguo_ingest_latency_seconds",
 			"From the bus taking an item to its verdict being durable.", 0.001, 16)),
-		batch: prometheus.NewHistogram(histogram("jianguo_ingest_batch_items", "Messages in one transaction.", 1, 10)),
-		stage: prometheus.NewHistogramVec(histogram("jianguo_ingest_stage_seconds",
+		batch: auto.NewHistogram(histogram("jianguo_ingest_batch_items", "Messages in one transaction.", 1, 10)),
+		stage: auto.NewHistogramVec(histogram("jianguo_ingest_stage_seconds",
 			"Time a message spends being prepared, a batch being applied.", 0.0001, 16), []string{"stage"}),
 		dead:    counter("jianguo_ingest_dead_letters_total", "Messages refused."),
 		retries: counter("jianguo_ingest_retries_total", "Batches that could not be written at first."),
 		foreign: counter("jianguo_ingest_foreign_messages_total",
 			"Messages in VERDICTS that are no events: a client published them, or named a subject of events for an "+
 				"answer."),
-		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages",
+		pending: auto.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages",
 			Help: "Messages on the bus behind the last batch."}),
 	}
 }

@@ -50,6 +50,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Prefix begins the subjects that gates listen on.
@@ -68,7 +69,7 @@ const (
 	maxSubjects = 4000
 )
 
-// Config configures a Gate. All but Room, Logger, Before and Fail are required.
+// Config configures a Gate. All but Room, Logger and Fail are required.
 type Config struct {
 	Conn   *nats.Conn // may use all subjects; the gate closes it
 	Stream string
@@ -81,7 +82,7 @@ type Config struct {
 	MayAnswer func(subject string) bool
 	Room      func() error // its error is why no message may be stored now; nil: they always may
 	Logger    *slog.Logger
-	Before    *Gate // closed, of the same stream; its metrics are continued; nil: none
+	Stats     *Stats
 	// Fail, if set, is called at named points. An error at "sync" is that of a
 	// sync; one at "stored" loses the answers that would be passed on, as a crash
 	// would. At "waiting" a call of Synced has to wait. For tests.
@@ -99,7 +100,7 @@ type Gate struct {
 	log   *slog.Logger
 	inbox string // the stream answers on inbox, answerTo and where the answer goes
 	files *files // owned by the goroutine that syncs
-	stats stats
+	stats gateStats
 
 	mu      sync.Mutex
 	changed sync.Cond   // of mu
@@ -136,11 +137,7 @@ func Open(cfg Config) (*Gate, error) {
 	}
 	g := &Gate{cfg: cfg, conn: cfg.Conn, drained: make(chan struct{}), log: cfg.Logger.With("stream", cfg.Stream),
 		inbox: "_gate.ack." + rand.Text() + "."}
-	if cfg.Before != nil {
-		g.stats = cfg.Before.stats
-	} else {
-		g.stats = newStats(cfg.Stream)
-	}
+	g.stats = cfg.Stats.of(cfg.Stream)
 	g.changed.L = &g.mu
 	var err error
 	if g.files, err = openFiles(cfg.Dir); err != nil {
@@ -420,9 +417,6 @@ func (g *Gate) Close() {
 	g.conn.Close()
 }
 
-// Collectors returns the gate's metrics, to be registered once.
-func (g *Gate) Collectors() []prometheus.Collector { return g.stats.all }
-
 // barrier publishes a message that the stream refuses: that answer comes after the answers
 // to all messages before it.
 func (g *Gate) barrier() error {
@@ -450,23 +444,30 @@ func problem(stream string, e *server.ApiError) []byte {
 	return b
 }
 
-// stats are a gate's metrics.
-type stats struct {
-	stored, refused prometheus.Counter
-	commit          prometheus.Histogram
-	all             []prometheus.Collector
+// Stats are the metrics of the gates of a bus.
+type Stats struct {
+	messages *prometheus.CounterVec
+	commit   *prometheus.HistogramVec
 }
 
-func newStats(stream string) stats {
-	labels := prometheus.Labels{"stream": stream}
-	messages := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "jianguo_bus_gate_messages_total", ConstLabels: labels,
+// NewStats registers the metrics.
+func NewStats(metrics prometheus.Registerer) *Stats {
+	auto := promauto.With(metrics)
+	return &Stats{auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_bus_gate_messages_total",
 		Help: "Messages at the gate of a stream: stored, or refused by the gate itself because the disk has no room, " +
-			"a sync failed or the bus is overrun."}, []string{"how"})
-	commit := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "jianguo_bus_gate_commit_seconds", ConstLabels: labels,
-		Help:    "What it took to sync the files of a stream; its count is the number of syncs.",
-		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)})
-	return stats{stored: messages.WithLabelValues("stored"), refused: messages.WithLabelValues("refused"),
-		commit: commit, all: []prometheus.Collector{messages, commit}}
+			"a sync failed or the bus is overrun."}, []string{"stream", "how"}),
+		auto.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_bus_gate_commit_seconds",
+			Help:    "What it took to sync the files of a stream; its count is the number of syncs.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}, []string{"stream"})}
+}
+
+// gateStats are those of one stream.
+type gateStats struct {
+	stored, refused prometheus.Counter
+	commit          prometheus.Observer
+}
+
+func (s *Stats) of(stream string) gateStats {
+	return gateStats{s.messages.WithLabelValues(stream, "stored"), s.messages.WithLabelValues(stream, "refused"),
+		s.commit.WithLabelValues(stream)}
 }

@@ -138,7 +138,7 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 			return s.segmenter.Recipe(), nil
 		},
 		Language: f.Language, Relaxed: f.Durability == "relaxed",
-		SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log,
+		SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log, Metrics: s.metrics,
 		Progress: func(stage string, done, total int64) {
 			screen(stage, done, total)
 			s.starting.Progress(stage, done, total)
@@ -162,7 +162,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 		s.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen,
 			Relaxed: f.Durability == "relaxed", Gates: append(bus.GatedStreams(), gates...), Reserve: s.disk.Reserve,
 			Connections: s.connections, Authenticate: s.access.tokens.BusUser, TLS: s.access.certs.config(),
-			Logger: co.log}))
+			Logger: co.log, Metrics: s.metrics}))
 		s.closers.add(func() error { s.bus.Close(); return nil })
 		s.conn = must.Get(s.bus.Connect())
 	}
@@ -170,7 +170,8 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
 		s.ingest, err = ingest.New(co.ctx, ingest.Config{Name: s.name, Bus: s.bus, Conn: s.conn, Index: s.index,
 			Segmenter: s.segmenter, Workers: processors(),
-			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: f.Backlog << 20}, Logger: co.log})
+			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: f.Backlog << 20}, Logger: co.log,
+			Metrics: s.metrics})
 		return err
 	}))
 	must.Do(s.answerReindex())
@@ -179,7 +180,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 
 func (f *serveFlags) openBrowse(co *streams, s *service) {
 	s.browse = must.Get(browse.Open(co.ctx, s.index, browse.Config{Words: console.IndexWords(s.segmenter),
-		Logger: co.log, Tell: func(silenced *browse.Silenced) error {
+		Logger: co.log, Metrics: s.metrics, Tell: func(silenced *browse.Silenced) error {
 			payload, _ := json.Marshal(silenced) // strings and numbers: no error
 			return s.conn.Publish(bus.SubjectSilenced, payload)
 		}}))
@@ -191,7 +192,7 @@ func (f *serveFlags) openAPI(co *streams, s *service) {
 		Browse: s.browse, Find: console.Finder(s.browse, s.segmenter), Console: f.console(s, co),
 		Tokens: s.access.tokens, TLS: s.access.certs.config(), AnyHost: f.Insecure, Room: s.disk.HasSpace,
 		Ready:  s.parts(),
-		Logger: co.log, Gatherer: s.metrics, Version: version, Connections: s.connections}))
+		Logger: co.log, Metrics: s.metrics, Version: version, Connections: s.connections}))
 	s.api.AddExposure(s.exposure)
 }
 
@@ -216,14 +217,8 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 func (f *serveFlags) openMetrics(s *service) {
 	s.metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.clock.Collector(), buildInfo(s.index.Recipe, s.index.Policy().Hash()))
-	if s.bus != nil {
-		s.metrics.MustRegister(s.bus.Collectors()...)
-	}
-	for _, part := range [][]prometheus.Collector{s.index.Collectors(), s.ingest.Collectors(), s.exposure.Collectors(),
-		s.browse.Collectors(), s.api.Collectors(), {freeSpace(s.disk)}} {
-		s.metrics.MustRegister(part...)
-	}
+		s.clock.Collector(), buildInfo(s.index.Recipe, s.index.Policy().Hash()), freeSpace(s.disk))
+	s.metrics.MustRegister(s.exposure.Collectors()...)
 }
 
 // openExposure opens users' histories.

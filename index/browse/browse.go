@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/index"
@@ -44,7 +45,8 @@ type Config struct {
 	// Poll is the longest time that new events may go unnoticed; 0: 200 ms.
 	Poll time.Duration
 	// Tell is told of each silenced source, once a day; nil: nobody is.
-	Tell func(*Silenced) error
+	Tell    func(*Silenced) error
+	Metrics prometheus.Registerer // nil: they are not shown
 }
 
 // fewStories is how many stories at most are read and sorted, instead of read
@@ -80,7 +82,7 @@ func Open(ctx context.Context, cat *index.Index, cfg Config) (*Model, error) {
 	}
 	return &Model{
 		cat: cat, cfg: cfg, file: f, few: fewStories, state: cat.State,
-		silenced: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_sources_silenced",
+		silenced: promauto.With(cfg.Metrics).NewGauge(prometheus.GaugeOpts{Name: "jianguo_sources_silenced",
 			Help: "Sources of which nearly all articles of today were rejected."}),
 		stale:   map[uint32]bool{},
 		indexer: indexer{cat, f, cfg.Words},

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"jianguo/internal/must"
 )
 
@@ -91,6 +89,3 @@ func (b *Model) tellSilenced(ctx context.Context) error {
 		}
 	})
 }
-
-// Collectors are the metrics of the model.
-func (b *Model) Collectors() []prometheus.Collector { return []prometheus.Collector{b.silenced} }

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"jianguo/compare"
 	"jianguo/compare/reason"
@@ -31,8 +32,8 @@ import (
 	"jianguo/simhash"
 )
 
-// Config is what a Matcher searches and how it judges. All but Normal is
-// required.
+// Config is what a Matcher searches and how it judges. All but Normal, Original and
+// Metrics is required.
 type Config struct {
 	Policy   verdict.Policy
 	Tables   resident.Tables
@@ -43,6 +44,7 @@ type Config struct {
 	Original func(title, body string) *reason.Original
 	// Boilerplate is what carries no weight in the texts of each source.
 	Boilerplate *sources.Boilerplate
+	Metrics     prometheus.Registerer // nil: they are not shown
 }
 
 // Matcher finds which earlier text an article is a copy of.
@@ -77,7 +79,7 @@ func New(c Config) *Matcher {
 	}
 	return &Matcher{&c.Policy, &shared{original: c.Original, rows: c.Tables.Rows, clusters: c.Clusters,
 		bands: c.Tables.Bands, exacts: c.Tables.Exacts,
-		boilerplate: c.Boilerplate, exemplars: newExemplars(c.Normal), metrics: newMetrics()}}
+		boilerplate: c.Boilerplate, exemplars: newExemplars(c.Normal), metrics: newMetrics(c.Metrics)}}
 }
 
 // Under returns a Matcher with another policy, which shares all else with m.
@@ -316,19 +318,15 @@ func (m *Matcher) Reset() { m.epoch.Add(1) }
 // metrics are the Matcher's own.
 type metrics struct{ judged, looked, tokens prometheus.Histogram }
 
-func newMetrics() metrics {
+func newMetrics(registry prometheus.Registerer) metrics {
+	auto := promauto.With(registry)
 	return metrics{
-		judged: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_proposals",
+		judged: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_proposals",
 			Help: "Exemplars an article was compared with on sketches.", Buckets: []float64{0, 1, 2, 4, 8, 16, 32, 64,
 				128}}),
-		looked: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
+		looked: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
 			Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}}),
-		tokens: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_tokens",
+		tokens: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_tokens",
 			Help: "Tokens of these texts, of both sides.", Buckets: prometheus.ExponentialBuckets(1<<9, 4, 5)}),
 	}
-}
-
-// Collectors returns the metrics, to be registered once.
-func (m *Matcher) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.metrics.judged, m.metrics.looked, m.metrics.tokens}
 }

@@ -133,7 +133,7 @@ func (r *Service) serve(cfg Config) {
 			return now.Add(time.Duration(r.Ahead.Load()))
 		}}
 	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse,
-		Find: console.Finder(r.Browse, r.Segmenter), Gatherer: prometheus.NewRegistry(),
+		Find: console.Finder(r.Browse, r.Segmenter), Metrics: prometheus.NewRegistry(),
 		Room: func() error { return nil }}
 	if cfg.Tokens != nil {
 		var list strings.Builder
