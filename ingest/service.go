@@ -155,13 +155,8 @@ func consumeErrors(ctx context.Context, log *slog.Logger, level slog.Level) jets
 // errConsume says that the bus gives no consumer of a stream.
 var errConsume = errors.New("ingest: consumer")
 
-// StreamPrefix begins the names of the streams. The Service may be nil.
-func (s *Service) StreamPrefix() string {
-	if s == nil {
-		return ""
-	}
-	return s.cfg.Streams.Prefix
-}
+// StreamPrefix begins the names of the streams.
+func (s *Service) StreamPrefix() string { return s.cfg.Streams.Prefix }
 
 // Check is the verdict an item would get now; nothing is stored.
 func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {

@@ -24,7 +24,7 @@ type claim struct {
 
 // claims are those of all services on the bus.
 type claims struct {
-	conn *nats.Conn // nil: this service is alone
+	conn *nats.Conn
 	now  func() time.Time
 
 	mu sync.Mutex
@@ -33,9 +33,6 @@ type claims struct {
 
 func newClaims(conn *nats.Conn, now func() time.Time) (*claims, error) {
 	c := &claims{conn: conn, now: now, by: map[string]claim{}}
-	if conn == nil {
-		return c, nil
-	}
 	_, err := conn.Subscribe(bus.SubjectClaims, func(m *nats.Msg) {
 		var one claim
 		if json.Unmarshal(m.Data, &one) == nil && len(one.By) <= maxProxyName {
@@ -70,11 +67,9 @@ func (c *claims) take(by string, row *browse.SuspectRow) bool {
 	if c.put(one, false) != "" {
 		return false
 	}
-	if c.conn != nil {
-		// If it is lost, another service leads an editor here, who then sees the other's decision.
-		payload, _ := json.Marshal(one)
-		_ = c.conn.Publish(bus.SubjectClaims, payload)
-	}
+	// If it is lost, another service leads an editor here, who then sees the other's decision.
+	payload, _ := json.Marshal(one)
+	_ = c.conn.Publish(bus.SubjectClaims, payload)
 	return true
 }
 

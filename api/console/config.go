@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os/exec"
@@ -18,23 +17,23 @@ import (
 	"jianguo/segment"
 )
 
-// Config configures a console. Index, Browse and Segmenter are required.
+// Config configures a console. All but Ready, Access, Now, Logger, Version and Done is required.
 type Config struct {
 	Index     *index.Index
 	Browse    *browse.Model
 	Segmenter *segment.Segmenter
-	Ingest    *ingest.Service // nil: nothing can be changed
-	Conn      *nats.Conn      // nil: no dead letters, no lag
-	Dir       string          // the data directory: a rejudge works there
+	Ingest    *ingest.Service
+	Conn      *nats.Conn
+	Dir       string // the data directory: a rejudge works there
 	// Ready names the parts that must be ready, and Free returns the bytes that are free on the disk:
-	// the operators' page shows both. nil: it does not.
+	// the operators' page shows both.
 	Ready map[string]func() error
 	Free  func() (uint64, error)
 
 	Access Access // who may enter
 
 	// Rejudge makes the command that judges what arrived lately again, with more arguments
-	// (jianguo rejudge); an error says why it cannot run now. nil: it never can.
+	// (jianguo rejudge); an error says why it cannot run now.
 	Rejudge func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
 
 	Now     func() time.Time // nil: time.Now
@@ -43,7 +42,7 @@ type Config struct {
 	// Done, if set, is closed when the server shuts down: a rejudge then ends.
 	Done <-chan struct{}
 	// Bound makes what wraps every page, from a function that reports whether the caller of
-	// a request is signed in; nil: nothing.
+	// a request is signed in.
 	Bound func(known func(echo.Context) bool) echo.MiddlewareFunc
 }
 
@@ -59,9 +58,6 @@ type Console struct {
 
 // newConsole returns a Console with the defaults filled in.
 func newConsole(cfg Config) (*Console, error) {
-	if cfg.Index == nil || cfg.Browse == nil || cfg.Segmenter == nil {
-		return nil, errors.New("console: Index, Browse and Segmenter are required")
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

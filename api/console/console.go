@@ -39,6 +39,8 @@ package console
 import (
 	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -62,15 +64,11 @@ func Register(e *echo.Echo, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	rejudges, err := newRejudges(c)
-	if err != nil {
+	// What a service that was killed may have left of a rejudge.
+	if err := os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)); err != nil {
 		return err
 	}
-	bound := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
-	if cfg.Bound != nil {
-		bound = cfg.Bound(c.sessions.Known)
-	}
-	o := operations{c, rejudges}
+	bound, o := cfg.Bound(c.sessions.Known), operations{c, &rejudges{Console: c}}
 	e.GET("/console/assets/:hash/:name", c.assets.serve)
 	for _, r := range []struct {
 		method, path string

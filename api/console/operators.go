@@ -41,32 +41,22 @@ type operatorsView struct {
 func (c operations) operators(ctx context.Context, p *page) string {
 	x := c.cfg.Index
 	v := &operatorsView{Rejudge: c.rejudges.now(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version,
-		Pending: "—", DeadCount: "—", Free: "—"}
+		Pending: "—", DeadCount: "—", Free: fmt.Sprintf("%.1f GB", float64(must.Get(c.cfg.Free()))/(1<<30))}
 	v.Lag, v.SearchLag = must.Get2(c.cfg.Browse.Lag(ctx))
 	v.Exempted = must.Get(x.Exemptions(ctx, 20))
-	if c.cfg.Free != nil {
-		v.Free = fmt.Sprintf("%.1f GB", float64(must.Get(c.cfg.Free()))/(1<<30))
-	}
 	// If the bus does not answer, the page says so instead of failing.
-	v.Wrong = map[string]error{"bus": must.Catch(func() { c.bus(ctx, p, v) })}
+	v.Wrong = map[string]error{"bus": must.Catch(func() { c.bus(ctx, p, v) }), "ingest": c.cfg.Ingest.Ready()}
 	for part, ready := range c.cfg.Ready {
 		v.Wrong[part] = ready()
-	}
-	if c.cfg.Ingest != nil {
-		v.Wrong["ingest"] = c.cfg.Ingest.Ready()
 	}
 	maps.DeleteFunc(v.Wrong, func(_ string, err error) bool { return err == nil })
 	return p.show("operators", "operators", "运维", "Operators", v)
 }
 
 func (c operations) bus(ctx context.Context, p *page, v *operatorsView) {
-	if c.cfg.Conn == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	js := must.Get(jetstream.New(c.cfg.Conn))
-	stream, err := js.Stream(ctx, c.cfg.Ingest.StreamPrefix()+bus.StreamItems)
+	stream, err := bus.JetStream(c.cfg.Conn).Stream(ctx, c.cfg.Ingest.StreamPrefix()+bus.StreamItems)
 	must.Dof(err, bus.StreamItems)
 	v.Pending = p.Number(c.cfg.Ingest.Waiting(stream.CachedInfo().State.LastSeq))
 	dead := must.Get(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
@@ -83,9 +73,6 @@ func (c operations) deadLetter(ctx context.Context, number string) (*bus.DeadLet
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
 		must.Do(fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery))
-	}
-	if c.cfg.Conn == nil {
-		must.Do(index.ErrNotFound)
 	}
 	dead := must.Get(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
 	d, err := dead.Get(ctx, n)

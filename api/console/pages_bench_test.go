@@ -1,12 +1,15 @@
 package console_test
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +23,9 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/consoletest"
+	"jianguo/internal/disk"
+	"jianguo/internal/fixture"
 	"jianguo/segment"
 	"jianguo/simhash"
 )
@@ -34,12 +40,12 @@ func BenchmarkPages(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x, err := index.Open(ctx, index.Config{Dir: dir, Relaxed: true,
-		Normal: func(title, body string) compare.Text { return ingest.Normal(seg, title, body) }})
+	r, err := fixture.Open(ctx, fixture.Config{Dir: dir, Segmenter: seg})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { x.Close() })
+	b.Cleanup(func() { r.Close() })
+	x := r.Index
 	seed(b, x, seg)
 	model, err := browse.Open(ctx, x, browse.Config{Words: console.IndexWords(seg)})
 	if err != nil {
@@ -60,7 +66,9 @@ func BenchmarkPages(b *testing.B) {
 	}
 	b.Logf("%d items, %d suspects: lists followed in %s, search in %s", seedItems, waiting, lists, time.Since(start)-lists)
 	e := echo.New()
-	if err := console.Register(e, console.Config{Index: x, Browse: model, Segmenter: seg, Dir: dir}); err != nil {
+	if err := console.Register(e, console.Config{Index: x, Browse: model, Segmenter: seg, Dir: dir, Ingest: r.Ingest,
+		Conn: r.Conn, Free: disk.Disk{Dir: dir}.Free, Bound: consoletest.Unbound,
+		Rejudge: func(context.Context, ...string) (*exec.Cmd, error) { return nil, errors.New("not here") }}); err != nil {
 		b.Fatal(err)
 	}
 	largest, err := model.Stories(ctx, browse.StoryQuery{Sort: "size", Limit: 100})

@@ -30,14 +30,6 @@ type rejudges struct {
 // rejudgeDir is the folder of the data directory that a rejudge works in.
 const rejudgeDir = "rejudge"
 
-// newRejudges removes what a service that was killed may have left.
-func newRejudges(c *Console) (*rejudges, error) {
-	if c.cfg.Rejudge == nil {
-		return &rejudges{Console: c}, nil
-	}
-	return &rejudges{Console: c}, os.RemoveAll(filepath.Join(c.cfg.Dir, rejudgeDir))
-}
-
 // rejudge is one run of `jianguo rejudge`.
 type rejudge struct {
 	Since, Strictness string // as the form gave them
@@ -57,9 +49,7 @@ func (r *rejudges) now() *rejudge {
 	if r.last != nil {
 		*now = *r.last
 	}
-	if r.cfg.Rejudge == nil {
-		now.Refused = "—"
-	} else if _, err := r.cfg.Rejudge(context.Background()); err != nil {
+	if _, err := r.cfg.Rejudge(context.Background()); err != nil {
 		now.Refused = err.Error()
 	}
 	return now
@@ -78,7 +68,7 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 	if form.Has("cancel") && r.cancel != nil {
 		r.cancel()
 	}
-	if form.Has("cancel") || r.cfg.Rejudge == nil || r.last != nil && r.last.Running {
+	if form.Has("cancel") || r.last != nil && r.last.Running {
 		return next
 	}
 	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"), By: p.Name, At: r.cfg.Now(),

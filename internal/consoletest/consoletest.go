@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/disk"
 	"jianguo/internal/fixture"
 	"jianguo/internal/must"
 	"jianguo/segment"
@@ -121,10 +123,17 @@ func (r *Service) backdate(ctx context.Context, lines [][]byte) {
 	r.Now = at.Add(17 * time.Minute)
 }
 
+// Unbound is console.Config.Bound of a console without an API around it.
+func Unbound(func(echo.Context) bool) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+}
+
+func noRejudge(context.Context, ...string) (*exec.Cmd, error) { return nil, errors.New("no rejudge in this test") }
+
 func (r *Service) serve(cfg Config) {
 	began := time.Now()
 	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn,
-		Dir: cfg.Dir, Version: "sample",
+		Dir: cfg.Dir, Version: "sample", Free: disk.Disk{Dir: cfg.Dir}.Free, Bound: Unbound, Rejudge: noRejudge,
 		Now: func() time.Time {
 			now := time.Now()
 			if !r.Now.IsZero() {
