@@ -8,9 +8,6 @@ import (
 // limitedReason is a reason of at most 500 characters.
 func limitedReason(reason string) string { return shortened(strings.TrimSpace(reason), 500) }
 
-// stepParameters are the parameters that tell a page what the last step did.
-var stepParameters = []string{"done", "conflict", "said", "of"}
-
 // address is an address with parameters added, in pairs; an empty value removes one.
 func address(to string, pairs ...string) string {
 	u, err := url.Parse(to)
@@ -29,10 +26,7 @@ func address(to string, pairs ...string) string {
 
 // returnTo is the address to return to, with what the step did instead of what the one before did.
 func returnTo(to string, pairs ...string) string {
-	for _, k := range stepParameters {
-		to = address(to, k, "")
-	}
-	return address(to, pairs...)
+	return address(address(to, "done", "", "conflict", "", "said", "", "of", ""), pairs...)
 }
 
 // oneLine is a text with its line breaks and runs of spaces as single spaces.

@@ -3,9 +3,11 @@ package console
 import (
 	"embed"
 	"fmt"
+	"maps"
 	"net/http"
-	"path"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 	"github.com/zeebo/xxh3"
@@ -14,36 +16,26 @@ import (
 //go:embed assets/console.css assets/console.js assets/icon.svg assets/vendor/htmx.min.js.gz
 var assetFiles embed.FS
 
-// assets are the embedded files that pages load, by name.
-type assets struct {
-	files map[string]asset
-	hash  string // of all of them: part of their addresses, so that browsers cache them without asking again
+const script = "text/javascript; charset=utf-8"
+
+// assets are the embedded files that pages load, by name: where each is, and its type.
+var assets = map[string]struct{ path, kind string }{
+	"console.css": {"assets/console.css", "text/css; charset=utf-8"}, "console.js": {"assets/console.js", script},
+	"icon.svg": {"assets/icon.svg", "image/svg+xml"}, "htmx.min.js": {"assets/vendor/htmx.min.js.gz", script},
 }
 
-type asset struct {
-	path, kind string
-	data       []byte
-}
-
-func loadAssets() (a assets, err error) {
-	const script = "text/javascript; charset=utf-8"
-	a.files = map[string]asset{}
+// assetHash is of all of them: part of their addresses, so that browsers cache them without asking again.
+var assetHash = sync.OnceValue(func() string {
 	h := xxh3.New()
-	for _, f := range []asset{{path: "console.css", kind: "text/css; charset=utf-8"},
-		{path: "console.js", kind: script}, {path: "icon.svg", kind: "image/svg+xml"},
-		{path: "vendor/htmx.min.js.gz", kind: script}} {
-		if f.data, err = assetFiles.ReadFile("assets/" + f.path); err != nil {
-			return a, err
-		}
-		a.files[strings.TrimSuffix(path.Base(f.path), ".gz")] = f
-		_, _ = h.Write(f.data) // does not fail
+	for _, name := range slices.Sorted(maps.Keys(assets)) {
+		data, _ := assetFiles.ReadFile(assets[name].path) // it is embedded
+		_, _ = h.Write(data)                              // does not fail
 	}
-	a.hash = fmt.Sprintf("%016x", h.Sum64())
-	return a, nil
-}
+	return fmt.Sprintf("%016x", h.Sum64())
+})
 
-func (a *assets) serve(e echo.Context) error {
-	f, ok := a.files[e.Param("name")]
+func serveAsset(e echo.Context) error {
+	f, ok := assets[e.Param("name")]
 	if !ok {
 		return echo.ErrNotFound
 	}
@@ -53,5 +45,6 @@ func (a *assets) serve(e echo.Context) error {
 	if strings.HasSuffix(f.path, ".gz") {
 		h.Set(echo.HeaderContentEncoding, "gzip")
 	}
-	return e.Blob(http.StatusOK, f.kind, f.data)
+	data, _ := assetFiles.ReadFile(f.path) // it is embedded
+	return e.Blob(http.StatusOK, f.kind, data)
 }

@@ -29,7 +29,7 @@ func (v *comparison) AllSame() bool { return len(v.Rows) == 0 || len(v.Rows) == 
 // comparing compares two items; the title counts as the first paragraph of each.
 func (p *page) comparing(a, b *index.Item) *comparison {
 	v, e := &comparison{Earlier: a, Later: b}, judged(b, a.ID)
-	v.Result = p.c.words.compare(v.text(a), v.text(b))
+	v.Result = compareTexts(p.c.cfg.Segmenter, v.text(a), v.text(b))
 	v.Rows = v.Result.Rows()
 	if e != nil && e.Facts != nil && e.Facts.Coverage != nil {
 		// The numbers of the sentence.

@@ -50,8 +50,6 @@ type Config struct {
 type Console struct {
 	cfg      Config
 	log      *slog.Logger
-	words    *cutter
-	assets   assets
 	sessions *sessions
 	claims   *claims
 }
@@ -62,16 +60,11 @@ func newConsole(cfg Config) (*Console, error) {
 		cfg.Now = time.Now
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	files, err := loadAssets()
-	if err != nil {
-		return nil, fmt.Errorf("console: %w", err)
-	}
 	looking, err := newClaims(cfg.Conn, cfg.Now)
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	return &Console{cfg: cfg, claims: looking, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files,
-		sessions: newSessions(cfg.Access, cfg.Now)}, nil
+	return &Console{cfg: cfg, claims: looking, log: cfg.Logger, sessions: newSessions(cfg.Access, cfg.Now)}, nil
 }
 
 func (c *Console) now() time.Time { return c.cfg.Now().In(location) }

@@ -69,7 +69,7 @@ func Register(e *echo.Echo, cfg Config) error {
 		return err
 	}
 	bound, o := cfg.Bound(c.sessions.Known), operations{c, &rejudges{Console: c}}
-	e.GET("/console/assets/:hash/:name", c.assets.serve)
+	e.GET("/console/assets/:hash/:name", serveAsset)
 	for _, r := range []struct {
 		method, path string
 		access       access

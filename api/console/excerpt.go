@@ -11,8 +11,8 @@ import (
 	"jianguo/api/console/diff"
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/ingest"
 	"jianguo/internal/must"
-	"jianguo/segment"
 )
 
 const (
@@ -26,13 +26,13 @@ const (
 
 // passages are the words by which a text is looked up, clause by clause. Those at the ends of a
 // clause may be cut in another way where it stands, and are left out.
-func (c *cutter) passages(text string) (out [][]string) {
+func (c *Console) passages(text string) (out [][]string) {
 	clause := ""
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("。！？；，、：…×\n", r) }) {
 		if clause += part; utf8.RuneCountInString(clause) < passageLeast {
 			continue
 		}
-		words := c.words(nil, clause, false)
+		words := appendWords(c.cfg.Segmenter, nil, clause, false)
 		if len(words) > 4 {
 			words = words[1 : len(words)-1]
 		}
@@ -42,10 +42,8 @@ func (c *cutter) passages(text string) (out [][]string) {
 }
 
 // prepared is an article as it is compared.
-func (c *cutter) prepared(title, body string) *diff.Form {
-	t := c.texts.Get().(*segment.Text)
-	defer c.texts.Put(t)
-	c.segmenter.Analyze(t, title, body)
+func (c *Console) prepared(title, body string) *diff.Form {
+	t := ingest.Normal(c.cfg.Segmenter, title, body)
 	return diff.NewForm(t.Title + "\n" + t.Body)
 }
 
@@ -68,7 +66,7 @@ func (c *Console) lookUp(ctx context.Context, v *searchView) {
 			}
 		}
 	}
-	passages := c.words.passages(v.Text)
+	passages := c.passages(v.Text)
 	c.holding(ctx, v, passages)
 	if v.Held || len(passages) > 1 {
 		return
@@ -101,11 +99,11 @@ func (c *Console) holding(ctx context.Context, v *searchView, passages [][]strin
 	likely := slices.SortedFunc(maps.Keys(votes), func(a, b uint32) int {
 		return cmp.Or(votes[b]-votes[a], cmp.Compare(b, a))
 	})
-	text := c.words.prepared("", v.Text)
+	text := c.prepared("", v.Text)
 	for _, f := range c.found(ctx, likely[:min(len(likely), heldRead)], 0) {
 		if body := must.Get(c.cfg.Index.Text(ctx, f.Ordinal)); body != nil {
 			if f.Share = 1; !strings.Contains(f.Title+"\n"+*body, v.Text) {
-				item := c.words.prepared(f.Title, *body)
+				item := c.prepared(f.Title, *body)
 				f.Share, f.besides = diff.Share(text, item), 1+len(item.Form)
 			}
 			if f.order = f.Share; f.Verdict == index.Duplicate {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"jianguo/index"
+	"jianguo/ingest"
 	"jianguo/internal/must"
-	"jianguo/segment"
 )
 
 // itemView is the page of an item.
@@ -83,10 +83,7 @@ func (c *Console) equal(ctx context.Context, it, lead *index.Item) *index.Item {
 	if e == nil || e.Rule != index.ByExact || it.Body == nil {
 		return nil
 	}
-	words := c.words.texts.Get().(*segment.Text)
-	defer c.words.texts.Put(words)
-	c.cfg.Segmenter.Analyze(words, it.Title, *it.Body)
-	for _, o := range c.cfg.Index.Same(words.Exact) { // the oldest first
+	for _, o := range c.cfg.Index.Same(ingest.Prepare(c.cfg.Segmenter, ingest.Stored(it)).Exact) { // the oldest first
 		b := must.Get(c.cfg.Index.Briefs(ctx, []uint32{o}))[o]
 		if b == nil || b.ID == it.ID {
 			continue

@@ -92,7 +92,7 @@ func (p *page) choose(into *string, parameter, cookie string, values ...string) 
 }
 
 // Asset is the address of an embedded file.
-func (p *page) Asset(name string) string { return "/console/assets/" + p.c.assets.hash + "/" + name }
+func (p *page) Asset(name string) string { return "/console/assets/" + assetHash() + "/" + name }
 
 // Form is the token of the session's forms.
 func (p *page) Form() string { return p.c.sessions.FormToken(p.session) }

@@ -74,7 +74,7 @@ func (c *Console) search(ctx context.Context, p *page) string {
 // Finder returns the console's search of words as a function for api.Config.Find.
 func Finder(b *browse.Model, s *segment.Segmenter) func(
 	ctx context.Context, words string, limit int) ([]uint32, error) {
-	return (&Console{cfg: Config{Browse: b}, words: newCutter(s)}).find
+	return (&Console{cfg: Config{Browse: b, Segmenter: s}}).find
 }
 
 // wordsSearched bounds the words that are looked up together.
@@ -82,6 +82,6 @@ const wordsSearched = 64
 
 // find looks up words.
 func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {
-	words := c.words.words(nil, text, false)
+	words := appendWords(c.cfg.Segmenter, nil, text, false)
 	return c.cfg.Browse.Search(ctx, words[:min(len(words), wordsSearched)], limit)
 }

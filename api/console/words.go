@@ -10,20 +10,9 @@ import (
 	"jianguo/segment"
 )
 
-// A cutter cuts articles into words, to compare and to find them. It is safe for
-// concurrent use.
-type cutter struct {
-	segmenter *segment.Segmenter
-	texts     sync.Pool // *segment.Text
-}
-
-func newCutter(s *segment.Segmenter) *cutter {
-	return &cutter{segmenter: s, texts: sync.Pool{New: func() any { return new(segment.Text) }}}
-}
-
-// compare aligns two plain texts; a is the earlier one.
-func (c *cutter) compare(a, b string) *diff.Result {
-	x, y := c.segmenter.Trace(a), c.segmenter.Trace(b)
+// compareTexts aligns two plain texts; a is the earlier one.
+func compareTexts(s *segment.Segmenter, a, b string) *diff.Result {
+	x, y := s.Trace(a), s.Trace(b)
 	return diff.Compare(diff.Text{Original: a, Form: x.Form, Origin: x.Origin},
 		diff.Text{Original: b, Form: y.Form, Origin: y.Origin})
 }
@@ -31,23 +20,25 @@ func (c *cutter) compare(a, b string) *diff.Result {
 // IndexWords returns a function for browse.Config.Words: the words of an article's
 // headline and text.
 func IndexWords(s *segment.Segmenter) func(title, body string) []string {
-	c := newCutter(s)
 	return func(title, body string) []string {
-		return c.words(c.words(nil, title, true), body, true)
+		return appendWords(s, appendWords(s, nil, title, true), body, true)
 	}
 }
 
 // particles are characters that are rarely part of a name.
 const particles = "的了在是和与及或把被对从向到着过就也都而且但则之其此这那我你他她它们个为以于将由又还很更最不没有上下中里后前时等各每该并使让给比吗呢吧啊"
 
-// words appends the words of a text. Of words of one Han character, two that are
+// texts are buffers of segmentation, *segment.Text.
+var texts = sync.Pool{New: func() any { return new(segment.Text) }}
+
+// appendWords appends the words of a text. Of words of one Han character, two that are
 // adjacent make one word: names that the dictionary does not have look so. With
 // inner, the pairs of characters in longer words are added (an article about
 // 气象台 is found by 气象).
-func (c *cutter) words(dst []string, text string, inner bool) []string {
-	t := c.texts.Get().(*segment.Text)
-	defer c.texts.Put(t)
-	c.segmenter.Cut(t, text)
+func appendWords(s *segment.Segmenter, dst []string, text string, inner bool) []string {
+	t := texts.Get().(*segment.Text)
+	defer texts.Put(t)
+	s.Cut(t, text)
 	before := "" // the single character before, which may be part of a name
 	t.Words(func(w string) bool {
 		first, size := utf8.DecodeRuneInString(w)

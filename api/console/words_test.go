@@ -15,24 +15,24 @@ import (
 	"jianguo/segment"
 )
 
-func testCutter(t testing.TB) *cutter {
+func testSegmenter(t testing.TB) *segment.Segmenter {
 	t.Helper()
 	s, err := segment.New(segment.Config{Data: data.FS})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newCutter(s)
+	return s
 }
 
 // TestSpansCoverTheTexts: of any two texts, the spans of each are the text, byte for byte, and what is shown as one
 // text's own has a letter or digit.
 func TestSpansCoverTheTexts(t *testing.T) {
-	c := testCutter(t)
+	c := testSegmenter(t)
 	parts := rapid.SampledFrom([]string{"台风", "颱風", "登陆", "1,246艘", "３．５％", "ﬁ", "㎡", "25℃", "№", "⼤", "Ⅳ", "e\u0301", "<b>", "&amp;", "责任编辑：张三", "\n", "，", " ", "ABC", "\u200b",
 		"①", "乾隆", "饼乾", "\xff", "😀", "ㄅ", "한국", "本文来源：某报\n", "x <y", "2025年6月9日", "½"})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := strings.Join(rapid.SliceOfN(parts, 0, 40).Draw(t, "a"), ""), strings.Join(rapid.SliceOfN(parts, 0, 40).Draw(t, "b"), "")
-		r := c.compare(a, b)
+		r := compareTexts(c, a, b)
 		for text, spans := range map[string][]diff.Span{a: r.A, b: r.B} {
 			if a == b {
 				spans = r.A
@@ -48,7 +48,7 @@ func TestSpansCoverTheTexts(t *testing.T) {
 				t.Fatalf("the spans end at %d of %d", at, len(text))
 			}
 		}
-		if same := c.compare(a, a); same.SharedA != 1 && c.segmenter.Trace(a).Form != "" && strings.Trim(c.segmenter.Trace(a).Form, "\n ") != "" || same.Conflicts+same.Moves > 0 {
+		if same := compareTexts(c, a, a); same.SharedA != 1 && c.Trace(a).Form != "" && strings.Trim(c.Trace(a).Form, "\n ") != "" || same.Conflicts+same.Moves > 0 {
 			t.Fatalf("%q and itself: %+v", a, same)
 		}
 	})
@@ -57,10 +57,10 @@ func TestSpansCoverTheTexts(t *testing.T) {
 // TestWeatherReports: characters whose folding changes their length move nothing (25℃ was a report that lost half of
 // what it shared).
 func TestWeatherReports(t *testing.T) {
-	c := testCutter(t)
+	c := testSegmenter(t)
 	a := strings.Repeat("今天夜间到明天白天多云，最高气温25℃，最低气温18℃，降雨½㎜；№3监测站记录面积4㎡。", 3)
 	b := strings.ReplaceAll(a, "25℃", "27℃")
-	r := c.compare(a, b)
+	r := compareTexts(c, a, b)
 	var conflict []string
 	for _, s := range r.B {
 		switch s.Kind {
@@ -75,13 +75,13 @@ func TestWeatherReports(t *testing.T) {
 
 // TestFormsAreEqual: texts that differ only in form have the same words.
 func TestFormsAreEqual(t *testing.T) {
-	c := testCutter(t)
+	c := testSegmenter(t)
 	for _, pair := range [][2]string{
 		{"台风今晨登陆海岬市，转移群众1.8万人。", "颱風今晨登陸海岬市,轉移羣眾１．８萬人."},
 		{"1246艘渔船回港", "1,246 艘漁船回港"},
 		{"乾隆年间的饼干", "乾隆年間的餅乾"},
 	} {
-		r := c.compare(pair[0], pair[1])
+		r := compareTexts(c, pair[0], pair[1])
 		for _, s := range append(r.A, r.B...) {
 			if s.Kind != diff.Same {
 				t.Errorf("%q and %q differ: %+v", pair[0], pair[1], r)
@@ -94,7 +94,7 @@ func TestFormsAreEqual(t *testing.T) {
 // TestTraditionalCopies: the side-by-side view of an article of the sample and its copy in
 // traditional characters shows no difference.
 func TestTraditionalCopies(t *testing.T) {
-	c := testCutter(t)
+	c := testSegmenter(t)
 	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestTraditionalCopies(t *testing.T) {
 		if simplified == "" || traditional == "" {
 			t.Fatalf("the sample has no %s with a copy in traditional characters", id)
 		}
-		if share := c.compare(simplified, traditional).SharedB; share < .95 {
+		if share := compareTexts(c, simplified, traditional).SharedB; share < .95 {
 			t.Errorf("%s: %.1f %% of the copy is shown as shared", id, 100*share)
 		}
 	}
@@ -139,7 +139,7 @@ func TestPlain(t *testing.T) {
 
 // BenchmarkCompareArticles cuts and compares two articles of 3,000 characters.
 func BenchmarkCompareArticles(b *testing.B) {
-	c := testCutter(b)
+	c := testSegmenter(b)
 	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
 	if err != nil {
 		b.Fatal(err)
@@ -156,7 +156,7 @@ func BenchmarkCompareArticles(b *testing.B) {
 	second = strings.ToValidUTF8(second, "")
 	b.ResetTimer()
 	for b.Loop() {
-		c.compare(first, second).Rows()
+		compareTexts(c, first, second).Rows()
 	}
 }
 
