@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"jianguo/api/console"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
@@ -89,7 +90,8 @@ func (s *Server) getClusters(c echo.Context) any {
 		if len(words) > maxSearch {
 			refuse("search", "has %d bytes, at most %d are taken", len(words), maxSearch)
 		}
-		q.Clusters = s.cfg.Index.VersionClusters(must.Get(s.cfg.Find(ctx, words, foundVersions)))
+		found := must.Get(console.Find(ctx, s.cfg.Browse, s.cfg.Segmenter, words, foundVersions))
+		q.Clusters = s.cfg.Index.VersionClusters(found)
 	}
 	stories, err := s.cfg.Browse.Stories(ctx, q)
 	refuseCursor(err, q.Cursor)

@@ -11,11 +11,13 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jianguo/api/console"
 	"jianguo/api/tokens"
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/segment"
 )
 
 // Limits of a request.
@@ -24,11 +26,7 @@ const (
 	MaxWait = 30 * time.Second // of a long poll, and for a verdict
 )
 
-// Bound makes what is to be put around routes, from a function that reports whether the
-// caller of a request is signed in.
-type Bound = func(known func(echo.Context) bool) echo.MiddlewareFunc
-
-// Config configures a Server. Index, Ingest, Conn, Browse, Find, Metrics and Room are
+// Config configures a Server. Index, Ingest, Conn, Browse, Segmenter, Metrics and Room are
 // required.
 type Config struct {
 	Index  *index.Index
@@ -37,8 +35,8 @@ type Config struct {
 	// Browse is what the lists of clusters and suspects are made of. They follow
 	// the events; a moment may pass until they show one.
 	Browse *browse.Model
-	// Find looks words up for searches, as console.Finder does.
-	Find func(ctx context.Context, words string, limit int) (versions []uint32, err error)
+	// Segmenter cuts the words of searches.
+	Segmenter *segment.Segmenter
 
 	Logger *slog.Logger
 	// Metrics is what /metrics shows; those of the Server are added.
@@ -50,11 +48,8 @@ type Config struct {
 	// without it, only for localhost and addresses.
 	AnyHost bool
 	Version string // for /healthz and the services on the bus
-	// Console registers the pages for people; nil: there are none. What it is
-	// given: bound takes a place among the requests that are worked on and is to
-	// be put around every route that does not wait for long; known reports whether a
-	// caller is signed in. done is closed when the server is about to end.
-	Console func(e *echo.Echo, bound Bound, done <-chan struct{}) error
+	// Console are the pages for people, to which New adds what this Config has too; nil: there are none.
+	Console *console.Config
 	// Room returns an error if the disk has no space for new items; the server then
 	// refuses them with this error.
 	Room func() error

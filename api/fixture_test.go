@@ -128,7 +128,7 @@ func newService(t *testing.T, cfg testConfig) *testService {
 // config is that of a Server over the parts of r, changed by change unless that is nil.
 func (r *testService) config(change func(*Config)) Config {
 	r.metrics = prometheus.NewRegistry()
-	c := Config{Wait: MaxWait, Metrics: r.metrics, Room: func() error { return nil }, Browse: r.browse, Find: console.Finder(r.browse, r.Segmenter), Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
+	c := Config{Wait: MaxWait, Metrics: r.metrics, Room: func() error { return nil }, Browse: r.browse, Segmenter: r.Segmenter, Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
 	if change != nil {
 		change(&c)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"jianguo/api/console"
 	"jianguo/bus"
 	"jianguo/ingest"
 	"jianguo/internal/must"
@@ -28,9 +29,9 @@ import (
 
 // New makes a Server. It does nothing on the bus until Serve.
 func New(cfg Config) (*Server, error) {
-	if cfg.Index == nil || cfg.Ingest == nil || cfg.Conn == nil || cfg.Browse == nil || cfg.Find == nil ||
+	if cfg.Index == nil || cfg.Ingest == nil || cfg.Conn == nil || cfg.Browse == nil || cfg.Segmenter == nil ||
 		cfg.Room == nil || cfg.Metrics == nil {
-		return nil, errors.New("api: Index, Ingest, Conn, Browse, Find, Room and Metrics are required")
+		return nil, errors.New("api: Index, Ingest, Conn, Browse, Segmenter, Room and Metrics are required")
 	}
 	cfg.Logger, cfg.Wait = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Wait, 10*time.Second)
 	cfg.Concurrency, cfg.Connections = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096)
@@ -51,13 +52,13 @@ func New(cfg Config) (*Server, error) {
 	s.echo.Use(s.observe, middleware.RecoverWithConfig(middleware.RecoverConfig{DisableStackAll: true,
 		DisableErrorHandler: true, LogErrorFunc: s.panicked}), s.ownSite)
 	s.routes()
-	if cfg.Console == nil {
-		return s, nil
+	if pages := cfg.Console; pages != nil {
+		pages.Index, pages.Browse, pages.Segmenter, pages.Ingest = cfg.Index, cfg.Browse, cfg.Segmenter, cfg.Ingest
+		pages.Conn, pages.Ready, pages.Access.Tokens = cfg.Conn, cfg.Ready, cfg.Tokens
+		pages.Logger, pages.Version, pages.Bound, pages.Done = cfg.Logger, cfg.Version, s.boundPages, s.draining
+		err = console.Register(s.echo, *pages)
 	}
-	if err := cfg.Console(s.echo, s.boundPages, s.draining); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, err
 }
 
 // routes are the routes with the roles that may use them. Exposures have

@@ -2,15 +2,18 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"jianguo/index"
+	"jianguo/internal/disk"
 	"jianguo/internal/fixture"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +22,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go/micro"
 
+	"jianguo/api/console"
 	"jianguo/api/tokens"
 	"jianguo/ingest"
 )
@@ -151,41 +155,20 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// A configured console replaces the plain pages.
+// TestConsole: the pages for people are served, and know when the server is about to end.
 func TestConsole(t *testing.T) {
 	t.Parallel()
-	begun := make(chan struct{})
-	r := newService(t, testConfig{api: func(c *Config) {
-		c.Concurrency = 1
-		c.Console = func(e *echo.Echo, bound Bound, done <-chan struct{}) error {
-			e.GET("/", func(c echo.Context) error { return c.String(200, "a console") }, bound(func(echo.Context) bool { return true }))
-			e.GET("/cluster", func(c echo.Context) error { close(begun); <-done; return c.String(200, "the end") })
-			return nil
-		}
-	}})
-	if rep := r.do("GET", "/", nil); rep.status != 200 || string(rep.body) != "a console" {
+	pages := &console.Config{Dir: t.TempDir(), Free: disk.Disk{Dir: "."}.Free,
+		Rejudge: func(context.Context, ...string) (*exec.Cmd, error) { return nil, errors.New("not here") }}
+	r := newService(t, testConfig{api: func(c *Config) { c.Concurrency, c.Console = 1, pages }})
+	if rep := r.do("GET", "/", nil); rep.status != 200 || !strings.Contains(string(rep.body), "/console/assets/") {
 		t.Errorf("%d %s", rep.status, rep.body)
 	}
 	if rep := r.do("GET", "/item", nil); rep.status != 404 {
 		t.Errorf("a plain page beside the console: %d", rep.status)
 	}
-	last := make(chan reply, 1)
-	go func() {
-		rep, err := r.try("GET", "/cluster", nil)
-		if err != nil {
-			t.Error(err)
-		}
-		last <- rep
-	}()
-	<-begun
 	r.end()
-	if rep := <-last; string(rep.body) != "the end" {
-		t.Errorf("%d %s", rep.status, rep.body)
-	}
-	failed := errors.New("no console")
-	if _, err := New(r.config(func(c *Config) { c.Console = func(*echo.Echo, Bound, <-chan struct{}) error { return failed } })); !errors.Is(err, failed) {
-		t.Error(err)
-	}
+	<-pages.Done
 }
 
 func TestCheckListen(t *testing.T) {

@@ -71,7 +71,7 @@ func (c *Console) lookUp(ctx context.Context, v *searchView) {
 	if v.Held || len(passages) > 1 {
 		return
 	}
-	list := must.Get(c.find(ctx, v.Text, foundMost+1))
+	list := must.Get(Find(ctx, c.cfg.Browse, c.cfg.Segmenter, v.Text, foundMost+1))
 	v.More = len(list) > foundMost
 	v.Found = c.found(ctx, list[:min(len(list), foundMost)], 0)
 }

@@ -243,10 +243,10 @@ func TestTwoEditorsShareTheQueue(t *testing.T) {
 // TestEditorsOfTwoServices: the queue of another service on the bus knows who looks at a row, and leads past it.
 func TestEditorsOfTwoServices(t *testing.T) {
 	t.Parallel()
-	var cfg console.Config
-	r := start(t, func(c *consoletest.Config) { c.Console = func(of *console.Config) { cfg = *of } })
+	var pages *console.Config
+	r := start(t, func(c *consoletest.Config) { c.Console = func(of *console.Config) { pages = of } })
 	second := echo.New()
-	if err := console.Register(second, cfg); err != nil {
+	if err := console.Register(second, *pages); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(second)

@@ -71,17 +71,11 @@ func (c *Console) search(ctx context.Context, p *page) string {
 	return "search"
 }
 
-// Finder returns the console's search of words as a function for api.Config.Find.
-func Finder(b *browse.Model, s *segment.Segmenter) func(
-	ctx context.Context, words string, limit int) ([]uint32, error) {
-	return (&Console{cfg: Config{Browse: b, Segmenter: s}}).find
-}
-
 // wordsSearched bounds the words that are looked up together.
 const wordsSearched = 64
 
-// find looks up words.
-func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {
-	words := appendWords(c.cfg.Segmenter, nil, text, false)
-	return c.cfg.Browse.Search(ctx, words[:min(len(words), wordsSearched)], limit)
+// Find looks up the words of a text.
+func Find(ctx context.Context, b *browse.Model, s *segment.Segmenter, text string, limit int) ([]uint32, error) {
+	words := appendWords(s, nil, text, false)
+	return b.Search(ctx, words[:min(len(words), wordsSearched)], limit)
 }

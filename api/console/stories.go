@@ -35,7 +35,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
 	}
 	if v.Words != "" {
-		q.Clusters = c.cfg.Index.VersionClusters(must.Get(c.find(ctx, v.Words, 800)))
+		q.Clusters = c.cfg.Index.VersionClusters(must.Get(Find(ctx, c.cfg.Browse, c.cfg.Segmenter, v.Words, 800)))
 	}
 	list := must.Get(c.cfg.Browse.Stories(ctx, q))
 	v.Stories, v.Next = list.Stories, list.Next

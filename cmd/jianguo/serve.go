@@ -13,7 +13,6 @@ import (
 	"time"
 	_ "time/tzdata" // for machines without a zone database
 
-	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -189,29 +188,13 @@ func (f *serveFlags) openBrowse(co *streams, s *service) {
 
 func (f *serveFlags) openAPI(co *streams, s *service) {
 	s.api = must.Get(api.New(api.Config{Index: s.index, Ingest: s.ingest, Conn: s.conn,
-		Browse: s.browse, Find: console.Finder(s.browse, s.segmenter), Console: f.console(s, co),
-		Tokens: s.access.tokens, TLS: s.access.certs.config(), AnyHost: f.Insecure, Room: s.disk.HasSpace,
-		Ready:  s.parts(),
+		Browse: s.browse, Segmenter: s.segmenter, Tokens: s.access.tokens, TLS: s.access.certs.config(),
+		AnyHost: f.Insecure, Room: s.disk.HasSpace,
+		Ready: map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.HasSpace},
+		Console: &console.Config{Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.segmentFlags), Free: s.disk.Free,
+			Access: console.Access{Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}},
 		Logger: co.log, Metrics: s.metrics, Version: version, Connections: s.connections}))
 	s.api.AddExposure(s.exposure)
-}
-
-// parts are what must be ready, in addition to the bus and ingest.
-func (s *service) parts() map[string]func() error {
-	return map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.HasSpace}
-}
-
-// console returns a function that adds the editors' pages to the server.
-func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound, <-chan struct{}) error {
-	cfg := console.Config{Index: s.index, Browse: s.browse, Segmenter: s.segmenter, Ingest: s.ingest, Conn: s.conn,
-		Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.segmentFlags), Ready: s.parts(), Free: s.disk.Free,
-		Logger: co.log, Version: version,
-		Access: console.Access{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole,
-			Proxies: s.access.proxies}}
-	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
-		cfg.Done, cfg.Bound = done, bound
-		return console.Register(e, cfg)
-	}
 }
 
 func (f *serveFlags) openMetrics(s *service) {

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/api"
@@ -123,17 +122,13 @@ func (r *Service) backdate(ctx context.Context, lines [][]byte) {
 	r.Now = at.Add(17 * time.Minute)
 }
 
-// Unbound is console.Config.Bound of a console without an API around it.
-func Unbound(func(echo.Context) bool) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+func noRejudge(context.Context, ...string) (*exec.Cmd, error) {
+	return nil, errors.New("no rejudge in this test")
 }
-
-func noRejudge(context.Context, ...string) (*exec.Cmd, error) { return nil, errors.New("no rejudge in this test") }
 
 func (r *Service) serve(cfg Config) {
 	began := time.Now()
-	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn,
-		Dir: cfg.Dir, Version: "sample", Free: disk.Disk{Dir: cfg.Dir}.Free, Bound: Unbound, Rejudge: noRejudge,
+	cc := console.Config{Dir: cfg.Dir, Free: disk.Disk{Dir: cfg.Dir}.Free, Rejudge: noRejudge,
 		Now: func() time.Time {
 			now := time.Now()
 			if !r.Now.IsZero() {
@@ -142,7 +137,7 @@ func (r *Service) serve(cfg Config) {
 			return now.Add(time.Duration(r.Ahead.Load()))
 		}}
 	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse,
-		Find: console.Finder(r.Browse, r.Segmenter), Metrics: prometheus.NewRegistry(),
+		Segmenter: r.Segmenter, Console: &cc, Metrics: prometheus.NewRegistry(), Version: "sample",
 		Room: func() error { return nil }}
 	if cfg.Tokens != nil {
 		var list strings.Builder
@@ -154,14 +149,10 @@ func (r *Service) serve(cfg Config) {
 			fmt.Fprintln(&list, name, role, token)
 		}
 		ac.Tokens = must.Get(fixture.Tokens(list.String()))
-		cc.Access.Tokens = ac.Tokens
 	}
 	if cfg.Console != nil {
 		cfg.Console(&cc)
-	}
-	ac.Console = func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
-		cc.Bound, cc.Done = bound, done
-		return console.Register(e, cc)
+		ac.Ready = cc.Ready
 	}
 	server, l := must.Get(api.New(ac)), must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	r.URL = "http://" + l.Addr().String()
