@@ -87,13 +87,8 @@ func bodyTooLarge(limit int64) error {
 		fmt.Sprintf("payload has more than %d bytes, which is the most that is taken", limit))
 }
 
-// received is a body that has been read, in place of that of its request.
-type received struct {
-	*bytes.Reader
-	all []byte
-}
-
-func (received) Close() error { return nil }
+// bodyKey is where a request that bound has read keeps its body.
+const bodyKey = "body"
 
 // readBody is the body of a request that bound has read.
-func readBody(c echo.Context) []byte { return c.Request().Body.(received).all }
+func readBody(c echo.Context) []byte { return c.Get(bodyKey).([]byte) }

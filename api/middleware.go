@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -52,7 +53,8 @@ func (s *Server) bound(limit int64, g gate, next echo.HandlerFunc) echo.HandlerF
 		if limit > publicBody {
 			s.conns.prove(r.Context())
 		}
-		r.Body = received{bytes.NewReader(b.Bytes()), b.Bytes()}
+		r.Body = io.NopCloser(bytes.NewReader(b.Bytes()))
+		c.Set(bodyKey, b.Bytes())
 		return next(c)
 	}
 }

@@ -108,9 +108,7 @@ func (s *Server) answer(ctx context.Context, e endpoint, r micro.Request, err er
 		reply.Header.Set(micro.ErrorHeader, strings.Map(func(r rune) rune { return max(r, ' ') },
 			p.Detail)) // on one line
 		reply.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(code))
-		if reply.Data, err = json.Marshal(p); err != nil {
-			s.log.ErrorContext(ctx, "problem not encoded", "subject", e.subject, "error", err)
-		}
+		reply.Data, _ = json.Marshal(p) // no field can fail to encode
 	}
 	s.metrics.services.WithLabelValues(e.subject, strconv.Itoa(code)).Inc()
 	if !bus.MayAnswer(reply.Subject) {

@@ -70,7 +70,7 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 	}
 	room := b.room.Err
 	if b.cfg.Gates[i].Always {
-		room = nil
+		room = func() error { return nil }
 	}
 	if before := b.gate(stream); before != nil {
 		if made.Equal(b.made[stream]) {

@@ -34,7 +34,6 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -69,7 +68,7 @@ const (
 	maxSubjects = 4000
 )
 
-// Config configures a Gate. All but Room, Logger and Fail are required.
+// Config configures a Gate. All but Fail are required.
 type Config struct {
 	Conn   *nats.Conn // may use all subjects; the gate closes it
 	Stream string
@@ -80,7 +79,7 @@ type Config struct {
 	// MayAnswer reports whether a client may have its answer on a subject: the gate may
 	// publish everywhere. Another subject gets none.
 	MayAnswer func(subject string) bool
-	Room      func() error // its error is why no message may be stored now; nil: they always may
+	Room      func() error // its error is why no message may be stored now
 	Logger    *slog.Logger
 	Stats     *Stats
 	// Fail, if set, is called at named points. An error at "sync" is that of a
@@ -128,12 +127,8 @@ const (
 // Open connects a gate and returns once it listens, and all that the stream holds
 // is durable. From then on, what is mapped to its subjects goes through it.
 func Open(cfg Config) (*Gate, error) {
-	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
-	}
-	if cfg.Room == nil {
-		cfg.Room = func() error { return nil }
 	}
 	g := &Gate{cfg: cfg, conn: cfg.Conn, drained: make(chan struct{}), log: cfg.Logger.With("stream", cfg.Stream),
 		inbox: "_gate.ack." + rand.Text() + "."}
@@ -437,10 +432,7 @@ func refusal(stream string, why error) []byte {
 
 // problem is an answer in JetStream's form.
 func problem(stream string, e *server.ApiError) []byte {
-	b, err := json.Marshal(&server.JSPubAckResponse{PubAck: &server.PubAck{Stream: stream}, Error: e})
-	if err != nil {
-		panic(err) // of plain fields
-	}
+	b, _ := json.Marshal(&server.JSPubAckResponse{PubAck: &server.PubAck{Stream: stream}, Error: e}) // of plain fields
 	return b
 }
 

@@ -301,9 +301,6 @@ func (m *Matcher) Adds(ctx context.Context, r *Reader, later, earlier uint32) (i
 
 // residueOf is what carries no weight in texts of a source; nil: nothing.
 func (c *comparing) residueOf(ctx context.Context, source string) (*compare.Residue, error) {
-	if c.boilerplate == nil {
-		return nil, nil
-	}
 	s, err := c.boilerplate.Of(ctx, source)
 	return s.Residue(), err
 }
