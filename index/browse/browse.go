@@ -38,8 +38,7 @@ import (
 
 // Config configures a Model.
 type Config struct {
-	// Words returns the words under which an article is found; nil: there is
-	// no search.
+	// Words returns the words under which an article is found. Required.
 	Words  func(title, body string) []string
 	Logger *slog.Logger
 	// Poll is the longest time that new events may go unnoticed; 0: 200 ms.
@@ -130,12 +129,7 @@ func (b *Model) FollowLists(ctx context.Context) error {
 	return catchUp(ctx, &b.lists, b.listEvents)
 }
 
-func (b *Model) followWords(ctx context.Context) error {
-	if b.cfg.Words == nil {
-		return nil
-	}
-	return catchUp(ctx, &b.words, b.indexer.step)
-}
+func (b *Model) followWords(ctx context.Context) error { return catchUp(ctx, &b.words, b.indexer.step) }
 
 // catchUp calls step, which takes in one batch of events and is ended by package must, until
 // there are no more.
@@ -153,11 +147,9 @@ func catchUp(ctx context.Context, one *sync.Mutex, step func(context.Context) (m
 // search has not.
 func (b *Model) Lag(ctx context.Context) (lists, search uint64, err error) {
 	err = must.Catch(func() {
-		taken := b.mark(ctx, listsMark)
+		listed, found := b.mark(ctx, listsMark), b.mark(ctx, wordsMark)
 		_, last := b.cat.Applied()
-		if lists = last - min(taken, last); b.cfg.Words != nil {
-			search = last - min(b.mark(ctx, wordsMark), last)
-		}
+		lists, search = last-min(listed, last), last-min(found, last)
 	})
 	return lists, search, err
 }

@@ -148,7 +148,6 @@ func (t *transaction) setMark(key string, value uint64) {
 }
 
 // number is the only value of a query.
-func (t *transaction) number(query string, args ...any) (n uint32) {
-	must.Do(t.QueryRowContext(t.ctx, query, args...).Scan(&n))
-	return n
+func (t *transaction) number(query string, args ...any) int {
+	return count(t.ctx, t, "a number", query, args...)
 }

@@ -24,6 +24,8 @@ var (
 
 type tester = indextest.T
 
+func noWords(string, string) []string { return nil }
+
 func mustVerify(t tester, x *index.Index) { t.Helper(); indextest.MustVerify(t, x) }
 
 func openTest(t testing.TB, dir string, change func(*index.Config)) *index.Index {

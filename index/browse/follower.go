@@ -71,19 +71,11 @@ func lot(ordinal uint32) int64 {
 // likely is how little an item adds to the earlier text, 0…1: the share of it that is not new, less .02 for each new
 // fact; 1 where the texts were not compared.
 func (s *seen) likely() float64 {
-	f := s.facts()
-	if f.New == nil {
+	var f reason.Facts
+	if json.Unmarshal([]byte(s.evidence.String), &f) != nil || f.New == nil {
 		return 1
 	}
 	return math.Max(0, 1-float64(f.New.Share)-.02*float64(f.New.Facts))
-}
-
-// facts are those that are stored; the zero Facts where none are.
-func (s *seen) facts() (f reason.Facts) {
-	if json.Unmarshal([]byte(s.evidence.String), &f) != nil {
-		return reason.Facts{}
-	}
-	return f
 }
 
 // follower is one transaction of the lists.

@@ -63,10 +63,8 @@ func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) 
 
 // sourceName is the name of a source; empty for articles without one. Package must ends it.
 func (b *Model) sourceName(ctx context.Context, number int64) (name string) {
-	for _, n := range sqlite.Pairs[int64, string](ctx, b.cat.Tables(), `SELECT number, name FROM sources
-		WHERE number = ?`, number) {
-		name = n
-	}
+	must.Do(b.cat.Tables().QueryRowContext(ctx, `SELECT coalesce(max(name), '') FROM sources WHERE number = ?`,
+		number).Scan(&name))
 	return name
 }
 

@@ -22,7 +22,7 @@ func TestSuspectPages(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
-	b, err := Open(ctx, x, Config{})
+	b, err := Open(ctx, x, Config{Words: noWords})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestSilenced(t *testing.T) {
 	var told []string
 	follow := func() {
 		t.Helper()
-		b, err := Open(ctx, x, Config{Poll: time.Millisecond, Tell: func(s *Silenced) error {
+		b, err := Open(ctx, x, Config{Words: noWords, Poll: time.Millisecond, Tell: func(s *Silenced) error {
 			told = append(told, fmt.Sprintf("%s %s %d/%d %v", s.Day, s.Source, s.Rejected, s.Items, s.Against))
 			return nil
 		}})

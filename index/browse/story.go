@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"jianguo/index"
 )
 
 // HeatHalf is the time after which a copy counts half in the order by recent
@@ -42,9 +40,9 @@ func newStory(lead uint32) *story {
 }
 
 func (s *story) add(m *member) {
-	at, arrived := time.UnixMilli(m.published.Int64), m.arrived
-	if m.published.Valid && index.Credible(&at, time.UnixMilli(arrived)) {
-		if when := m.published.Int64; s.original == 0 || when < s.originalAt {
+	arrived := m.arrived
+	if when := m.published.Int64; m.published.Valid && credible(when, arrived) {
+		if s.original == 0 || when < s.originalAt {
 			s.original, s.originalAt = m.ordinal, when
 		}
 		s.timed = s.timed || m.ordinal == s.lead

@@ -175,7 +175,7 @@ func (p *pace) rest(ctx context.Context) (err error) {
 // Search returns the versions that have all of the words, the newest first,
 // at most limit of them.
 func (b *Model) Search(ctx context.Context, words []string, limit int) ([]uint32, error) {
-	if len(words) == 0 || limit <= 0 || b.cfg.Words == nil {
+	if len(words) == 0 || limit <= 0 {
 		return nil, nil
 	}
 	var query strings.Builder
