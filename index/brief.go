@@ -36,7 +36,6 @@ type Brief struct {
 	Margin      *float32
 	Resemblance *float32
 	Facts       *Facts
-	Superseded  bool
 	Event       uint64 // the number of its last event
 }
 
@@ -76,8 +75,7 @@ func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
 		b.Title = beginning(text, 40)
 	}
 	f := x.tables.Rows.Flags(b.Ordinal)
-	b.Verdict, b.Superseded, b.Cluster = f.Verdict(), f&resident.Superseded != 0,
-		x.clusters.Resolve(x.tables.Rows.Cluster(b.Ordinal))
+	b.Verdict, b.Cluster = f.Verdict(), x.clusters.Resolve(x.tables.Rows.Cluster(b.Ordinal))
 	return b
 }
 

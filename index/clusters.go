@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -17,14 +16,9 @@ import (
 // of a cluster's members as m.ordinal.
 func (x *catalogue) MembersFrom(cluster uint32) (string, []any) {
 	_, lead := x.clusters.Lead(cluster)
-	ids := x.clusters.Behind(cluster)
-	args := make([]any, len(ids), len(ids)+2)
-	for i, id := range ids {
-		args[i] = id
-	}
-	in := `?` + strings.Repeat(`,?`, len(ids)-1)
-	from := `(SELECT ordinal FROM members WHERE cluster IN (` + in + `) UNION SELECT ? WHERE ? != 0) m`
-	return from, append(args, lead, lead)
+	return `(SELECT ordinal FROM members WHERE cluster IN (SELECT value FROM json_each(?))
+		UNION SELECT ? WHERE ? != 0) m`,
+		[]any{sqlite.List(x.clusters.Behind(cluster)), lead, lead}
 }
 
 // ClusterOf returns the current cluster of a version, 0 for none.

@@ -45,6 +45,15 @@ func (x loader) loadMeta(ctx context.Context) {
 	}
 	x.forms.Store(&forms{overlay: must.Get(reindex.Stored(ctx, x.reader, reindex.InForce))})
 	x.stream.Identity = values["stream_identity"]
+	// A random number that ties a snapshot to its catalogue.
+	text := values["identity"]
+	if text == "" {
+		text = fmt.Sprintf("%016x", rand.Uint64())
+		must.Get(x.writer.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('identity', ?)`, text))
+	}
+	identity, err := strconv.ParseUint(text, 16, 64)
+	must.Dof(err, "identity %q of the catalogue is damaged", text)
+	x.identity = int64(identity >> 1)
 	var ordinal, event sql.NullInt64
 	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT max(ordinal) FROM items),
 		(SELECT max(number) FROM events)`).Scan(&ordinal, &event))
@@ -64,7 +73,6 @@ func (x loader) loadClusters(ctx context.Context) {
 // loadItems loads versions, look-ups and postings: from the snapshot and the rows that
 // have changed since, or from every row.
 func (x loader) loadItems(ctx context.Context) {
-	x.identity = x.readIdentity(ctx)
 	tables, m, err := x.snapshot.Load(ctx, x.forms.Load().overlay.SnapshotOf(x.identity), x.last(), x.cfg.Progress)
 	if errors.Is(err, resident.ErrSnapshot) {
 		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
@@ -101,20 +109,6 @@ func (x loader) outlineInBackground() {
 			x.log.ErrorContext(x.ending, "reading outlines of sketches", "error", err)
 		}
 	})
-}
-
-// readIdentity returns a random number that ties a snapshot to its catalogue.
-func (x loader) readIdentity(ctx context.Context) int64 {
-	var text string
-	err := x.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'identity'`).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		text = fmt.Sprintf("%016x", rand.Uint64())
-		_, err = x.writer.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('identity', ?)`, text)
-	}
-	must.Dof(err, "identity")
-	n, err := strconv.ParseUint(text, 16, 64)
-	must.Dof(err, "identity %q of the catalogue is damaged", text)
-	return int64(n >> 1)
 }
 
 // warnOfRecipe logs a warning if the first or the last version is compared by another

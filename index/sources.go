@@ -20,7 +20,6 @@ const (
 
 	PassageLearned = sources.PassageLearned
 	PassageIn      = sources.PassageIn
-	PassageOut     = sources.PassageOut
 )
 
 // StrictnessOfService takes a strictness of its own from a source.

@@ -14,14 +14,13 @@ import (
 // intervals.
 type progress struct {
 	out      io.Writer
-	terminal bool          // bars can be drawn
-	every    time.Duration // between two lines where no bar can be drawn
+	terminal bool // bars can be drawn
 }
 
 // progressTo returns a progress that draws bars if out is a terminal. A run of seconds prints nothing elsewhere.
 func progressTo(out io.Writer) progress {
 	f, ok := out.(*os.File)
-	return progress{out: out, terminal: ok && term.IsTerminal(int(f.Fd())), every: 30 * time.Second}
+	return progress{out: out, terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 // bar draws progress on a terminal, and nothing elsewhere. total < 0: unknown.
@@ -39,7 +38,7 @@ func (p progress) stages(what string) func(stage string, done, total int64) {
 	current, last := "", time.Now()
 	return func(stage string, done, total int64) {
 		if !p.terminal {
-			if now := time.Now(); now.Sub(last) >= p.every {
+			if now := time.Now(); now.Sub(last) >= 30*time.Second {
 				last = now
 				fmt.Fprintf(p.out, "%s %s: %d of %d\n", what, stage, done, total)
 			}

@@ -20,16 +20,15 @@ import (
 )
 
 type rejudgeCmd struct {
-	Data       string        `help:"The data directory; maybe in use." required:"" placeholder:"DIR"`
-	Since      age           `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
-	Strictness string        `help:"Judge at this strictness." enum:",copies,rewrites,stories" default:""`
-	Policy     string        `help:"Policy to change, as JSON." placeholder:"FILE" type:"existingfile"`
-	Labels     string        `help:"Write the pairs that change to this file, for editors to label." placeholder:"FILE"`
-	Show       *int          `help:"Changes to print; -1: all. Default: 50, JSON all." range:"-1..9999" placeholder:"N"`
-	JSON       bool          `help:"Print one JSON document."`
-	Progress   time.Duration `help:"How often to print progress without a terminal." range:"1s..24h" default:"30s"`
-	Work       string        `help:"Where the copy of index.db goes." placeholder:"DIR" type:"existingdir"`
-	Language   string        `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
+	Data       string `help:"The data directory; maybe in use." required:"" placeholder:"DIR"`
+	Since      age    `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
+	Strictness string `help:"Judge at this strictness." enum:",copies,rewrites,stories" default:""`
+	Policy     string `help:"Policy to change, as JSON." placeholder:"FILE" type:"existingfile"`
+	Labels     string `help:"Write the pairs that change to this file, for editors to label." placeholder:"FILE"`
+	Show       *int   `help:"Changes to print; -1: all. Default: 50, JSON all." range:"-1..9999" placeholder:"N"`
+	JSON       bool   `help:"Print one JSON document."`
+	Work       string `help:"Where the copy of index.db goes." placeholder:"DIR" type:"existingdir"`
+	Language   string `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
 	segmentFlags
 }
 
@@ -57,7 +56,6 @@ func (a *age) UnmarshalText(text []byte) error {
 
 // Run judges what arrived lately again.
 func (c *rejudgeCmd) Run(co *streams) error {
-	co.progress.every = c.Progress
 	return must.Catch(func() {
 		segmenter := must.Get(c.segmenter())
 		dir := must.Get(os.MkdirTemp(c.Work, "jianguo-rejudge-"))

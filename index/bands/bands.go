@@ -67,9 +67,6 @@ const (
 	bandBits  = simhash.Bits / bandCount
 )
 
-// MaxOrdinal is the largest ordinal a posting can carry.
-const MaxOrdinal = buckets.MaxOrdinal
-
 // Hit is a posting that a look-up proposes.
 type Hit struct {
 	Fingerprint simhash.Fingerprint
@@ -101,7 +98,7 @@ func rotate(x uint64, band int) uint64 { return bits.RotateLeft64(x, bandBits*ba
 
 // Add adds a posting in every band. A posting that is there already is added once
 // more: where that is possible (a replay over a snapshot), call Remove first. Add panics
-// beyond MaxOrdinal.
+// beyond buckets.MaxOrdinal.
 func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 // The policies a source can have. They take effect with the next message:
 // verdicts are those of the policies that the catalogue held at that place of
-// the stream (Policy.Applied).
+// the stream.
 const (
 	Normal = "normal"
 	// Licensed may republish: what would be a duplicate or a suspect is
@@ -37,7 +37,6 @@ const (
 
 // Policy is what editors decided about a source.
 type Policy struct {
-	Number uint64    `json:"number"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by"`
 	Source string    `json:"source"`
@@ -46,7 +45,6 @@ type Policy struct {
 	// the service.
 	Strictness string `json:"strictness,omitempty"`
 	Reason     string `json:"reason,omitempty"`
-	Applied    uint64 `json:"applied"` // the applied sequence after which it took effect
 	// Before is the policy that it replaced. Only Last sets it.
 	Before string `json:"before,omitempty"`
 }
@@ -99,8 +97,8 @@ func (t *Table) All(ctx context.Context) (map[string]Policy, error) {
 
 func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, error) {
 	out, err := sqlite.All(ctx, t.DB, func(p *Policy) []any {
-		return []any{&p.Number, (*sqlite.Millis)(&p.At), &p.By, &p.Source, &p.Policy, &p.Reason, &p.Applied, &p.Before}
-	}, `SELECT number, at, by, source, policy, reason, applied,
+		return []any{(*sqlite.Millis)(&p.At), &p.By, &p.Source, &p.Policy, &p.Reason, &p.Before}
+	}, `SELECT at, by, source, policy, reason,
 		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number
 			ORDER BY b.number DESC LIMIT 1), 'normal')
 		FROM source_policies p `+order, args...)
