@@ -82,7 +82,7 @@ func (d dialect) configure(c *Config) {
 
 func (d dialect) reindex(t *testing.T, dir string, change func(*ReindexConfig)) (*ReindexReport, error) {
 	t.Helper()
-	cfg := ReindexConfig{Dir: dir, Recipe: d.name(), Analyze: d.analyze, Batch: 7}
+	cfg := ReindexConfig{Recipe: d.name(), Analyze: d.analyze, Batch: 7}
 	if change != nil {
 		change(&cfg)
 	}

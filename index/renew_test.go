@@ -152,7 +152,7 @@ func (a *archive) judgements(x *Index, before []Event) (events []Event) {
 func (d dialect) renew(x *Index, failing int, speaks *atomic.Int64) error {
 	for try := 0; ; try++ {
 		left := failing
-		_, err := x.Reindex(context.Background(), ReindexConfig{Dir: x.cfg.Dir, Recipe: d.name(), Analyze: d.analyze, Batch: 7, Fail: func(string) error {
+		_, err := x.Reindex(context.Background(), ReindexConfig{Recipe: d.name(), Analyze: d.analyze, Batch: 7, Fail: func(string) error {
 			if left--; left == 0 && try < 2 {
 				return errTorn
 			}

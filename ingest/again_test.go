@@ -49,7 +49,7 @@ func TestPreparedAgain(t *testing.T) {
 		done <- r.submit(bus.SubjectPublish, Item{ID: "a", Body: "今天上午河段的巡查已经完成，没有发现异常。"})
 	}()
 	<-tried
-	if _, err := r.index.Reindex(context.Background(), index.ReindexConfig{Dir: r.dir, Recipe: next.Recipe(), Analyze: Analyzer(next)}, func() { mine.Become(next) }); err != nil {
+	if _, err := r.index.Reindex(context.Background(), index.ReindexConfig{Recipe: next.Recipe(), Analyze: Analyzer(next)}, func() { mine.Become(next) }); err != nil {
 		t.Fatal(err)
 	}
 	waits.Store(false)

@@ -98,7 +98,7 @@ func (s *service) reindex(ctx context.Context, recipe string) *index.ReindexRepo
 			"%s, and those of this command %s: change the files of the service, and name them here",
 			seg.Recipe(), recipe))
 	}
-	report := must.Get(s.index.Reindex(ctx, index.ReindexConfig{Dir: s.dir, Recipe: recipe,
+	report := must.Get(s.index.Reindex(ctx, index.ReindexConfig{Recipe: recipe,
 		Analyze: ingest.Analyzer(seg), Logger: s.log}, func() { s.segmenter.Become(seg) }))
 	s.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed,
 		"items", report.Items, "seconds", report.Seconds)

@@ -57,7 +57,7 @@ func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter) (report *index
 func alone(co *streams, seg *segment.Segmenter, dir string) *index.ReindexReport {
 	x := must.Get(openIndex(co, dir, seg, index.Config{Progress: co.progress.stages("loading")}))
 	bar := co.progress.stages("reindexing")
-	report, err := x.Reindex(co.ctx, index.ReindexConfig{Dir: dir, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg),
+	report, err := x.Reindex(co.ctx, index.ReindexConfig{Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg),
 		Logger: co.log, Progress: func(done, total int64) { bar("items", done, total) }}, func() {})
 	if err == nil {
 		err = datadir.Record(dir)

@@ -14,7 +14,6 @@ import (
 
 // comparison is how an article compares with one exemplar.
 type comparison struct {
-	ordinal  uint32
 	tokens   int // of both
 	estimate compare.Estimate
 
@@ -116,7 +115,7 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	for _, next := range beyond {
 		if e := &next.estimate; !next.exempt && float64(max(e.Later, e.Earlier)) >= c.policy.Limits.Later {
 			// What a preview may have found out about its text does not count.
-			next.comparison = &comparison{ordinal: next.Ordinal, tokens: next.tokens, estimate: next.estimate}
+			next.comparison = &comparison{tokens: next.tokens, estimate: next.estimate}
 			return next, c.say(ctx, next)
 		}
 	}
@@ -254,7 +253,7 @@ func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison
 		return nil, c.unseen(err)
 	}
 	a := &c.query.Article.Sketch
-	o := &comparison{ordinal: p.Ordinal, tokens: int(a.Tokens) + int(s.Tokens), estimate: a.Overlap(&s.Outline)}
+	o := &comparison{tokens: int(a.Tokens) + int(s.Tokens), estimate: a.Overlap(&s.Outline)}
 	if c.known.of == nil {
 		c.known.of = map[uint32]*comparison{}
 	}

@@ -29,9 +29,8 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// Config is what forms are made with. Dir, Recipe and Analyze are required.
+// Config is what forms are made with. Recipe and Analyze are required.
 type Config struct {
-	Dir    string
 	Recipe string // the hash of the recipe that Analyze applies
 	// Analyze makes an article of a kept text: Exact, Blank, Print and Sketch.
 	// It is called from a goroutine a processor.
