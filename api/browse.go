@@ -52,7 +52,7 @@ func (s *Server) awaitEvent(ctx context.Context, after uint64, wait time.Duratio
 		case <-tick.C:
 		case <-over.C:
 			return nil
-		case <-s.draining:
+		case <-s.ending.Done():
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

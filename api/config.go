@@ -80,7 +80,8 @@ type Server struct {
 	shares    shares
 	conns     *connections
 	endpoints []endpoint
-	draining  chan struct{}          // closed by Serve when its ctx ends
+	ending    context.Context        // done once the server is about to end
+	end       context.CancelFunc     // of ending
 	parts     atomic.Pointer[string] // what /readyz said last
 }
 

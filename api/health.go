@@ -50,12 +50,10 @@ func (s *Server) ready(c echo.Context) error {
 
 // serverReady tells load balancers to look elsewhere before the end.
 func (s *Server) serverReady() error {
-	select {
-	case <-s.draining:
+	if s.ending.Err() != nil {
 		return errors.New("shutting down")
-	default:
-		return nil
 	}
+	return nil
 }
 
 // Starting answers on a listener while the service behind it still opens, which

@@ -37,7 +37,8 @@ func New(cfg Config) (*Server, error) {
 	cfg.Concurrency, cfg.Connections = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096)
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Metrics), echo: echo.New(),
 		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency),
-		polling: make(gate, cfg.Concurrency), draining: make(chan struct{})}
+		polling: make(gate, cfg.Concurrency)}
+	s.ending, s.end = context.WithCancel(context.Background())
 	s.conns = newConnections(cfg.Connections, s.metrics.closed)
 	js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncTimeout(MaxWait))
 	if err == nil {
@@ -55,7 +56,7 @@ func New(cfg Config) (*Server, error) {
 	if pages := cfg.Console; pages != nil {
 		pages.Index, pages.Browse, pages.Segmenter, pages.Ingest = cfg.Index, cfg.Browse, cfg.Segmenter, cfg.Ingest
 		pages.Conn, pages.Ready, pages.Access.Tokens = cfg.Conn, cfg.Ready, cfg.Tokens
-		pages.Logger, pages.Version, pages.Bound, pages.Done = cfg.Logger, cfg.Version, s.boundPages, s.draining
+		pages.Logger, pages.Version, pages.Bound, pages.Ending = cfg.Logger, cfg.Version, s.boundPages, s.ending
 		err = console.Register(s.echo, *pages)
 	}
 	return s, err
@@ -163,7 +164,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(fmt.Errorf("api: %s: %w", l.Addr(), err), stop())
 	case <-ctx.Done():
 	}
-	close(s.draining)
 	const drain = 15 * time.Second
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()

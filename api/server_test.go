@@ -168,7 +168,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("a plain page beside the console: %d", rep.status)
 	}
 	r.end()
-	<-pages.Done
+	<-pages.Ending.Done()
 }
 
 func TestCheckListen(t *testing.T) {

@@ -50,9 +50,8 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 	// with ctx.
 	ctx = context.WithoutCancel(ctx)
 	var running sync.WaitGroup
-	ending := make(chan struct{})
 	stop = func() error {
-		close(ending)
+		s.end()
 		err := service.Stop()
 		running.Wait()
 		return wrap.Err(err, "api: services on the bus")
@@ -71,7 +70,7 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 				case places <- struct{}{}:
 					defer func() { <-places }()
 					s.answer(ctx, e, r, nil)
-				case <-ending:
+				case <-s.ending.Done():
 					s.answer(ctx, e, r, errEnding)
 				}
 			})

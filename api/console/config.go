@@ -17,7 +17,7 @@ import (
 	"jianguo/segment"
 )
 
-// Config configures a console. All but Ready, Access, Now, Logger, Version and Done is required.
+// Config configures a console. All but Ready, Access, Now, Logger and Version is required.
 type Config struct {
 	Index     *index.Index
 	Browse    *browse.Model
@@ -39,8 +39,8 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 	Logger  *slog.Logger
 	Version string
-	// Done, if set, is closed when the server shuts down: a rejudge then ends.
-	Done <-chan struct{}
+	// Ending is done when the server shuts down: a rejudge then ends.
+	Ending context.Context
 	// Bound makes what wraps every page, from a function that reports whether the caller of
 	// a request is signed in.
 	Bound func(known func(echo.Context) bool) echo.MiddlewareFunc

@@ -73,15 +73,8 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 	}
 	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"), By: p.Name, At: r.cfg.Now(),
 		Running: true}
-	ctx, cancel := context.WithTimeout(context.Background(), longestRejudge)
+	ctx, cancel := context.WithTimeout(r.cfg.Ending, longestRejudge)
 	r.last, r.cancel = run, cancel
-	go func() {
-		select {
-		case <-r.cfg.Done:
-		case <-ctx.Done():
-		}
-		cancel()
-	}()
 	args := []string{"--json", "--language=" + p.Language, "--show=40",
 		"--since=" + run.Since + "d", "--strictness=" + run.Strictness}
 	go func() {
