@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,7 +23,6 @@ import (
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
 	"jianguo/internal/steady"
-	"jianguo/internal/wait"
 	"jianguo/segment"
 )
 
@@ -87,27 +85,12 @@ func (s *service) run(ctx context.Context) error {
 	ingesting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.Go(func() error { defer stop(); return s.api.Serve(failed, s.http) })
 	g.Go(func() error { return s.ingest.Run(ingesting) })
-	g.Go(func() error { s.follow(failed); return nil })
+	g.Go(func() error { s.browse.Run(failed); return nil })
 	g.Go(func() error { followStories(failed, s.index, s.stories, s.log); return nil })
 	g.Go(func() error { return s.kept.Watch(failed) })
 	g.Go(func() error { return s.watchJudging(failed) })
 	g.Go(func() error { s.access.onHangup(failed, s); return nil })
 	return errors.Join(g.Wait(), s.close())
-}
-
-// follow keeps the editors' read model up to date with the catalogue. A failure of
-// that file does not stop ingest.
-func (s *service) follow(ctx context.Context) {
-	for {
-		err := s.browse.Run(ctx)
-		if err == nil {
-			return
-		}
-		s.log.ErrorContext(ctx, "the console lags behind", "error", err)
-		if wait.For(ctx, 5*time.Second) != nil {
-			return
-		}
-	}
 }
 
 // closers are functions that close parts which were opened one after the other.

@@ -26,7 +26,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	"golang.org/x/sync/errgroup"
 
 	"jianguo/index"
 	"jianguo/index/verdict"
@@ -91,23 +90,22 @@ func Open(ctx context.Context, cat *index.Index, cfg Config) (*Model, error) {
 // Close closes the file. Run must have ended.
 func (b *Model) Close() error { return b.file.close() }
 
-// Run follows the event log until ctx is done, and then returns nil. It returns
-// the first error of the file.
-func (b *Model) Run(ctx context.Context) error {
-	g, inner := errgroup.WithContext(ctx)
+// Run follows the event log until ctx is done. It logs an error of the file, and tries again soon: lists or search lag
+// behind meanwhile.
+func (b *Model) Run(ctx context.Context) {
+	var following sync.WaitGroup
 	for _, follow := range []func(context.Context) error{b.followLists, b.followWords} {
-		g.Go(func() error {
-			for {
-				if err := follow(inner); err != nil && inner.Err() == nil {
-					return err
-				}
-				if wait.For(inner, b.cfg.Poll) != nil {
-					return nil
+		following.Go(func() {
+			for pause := time.Duration(0); wait.For(ctx, pause) == nil; {
+				pause = b.cfg.Poll
+				if err := follow(ctx); err != nil && ctx.Err() == nil {
+					b.cfg.Logger.ErrorContext(ctx, "the console lags behind", "error", err)
+					pause = 5 * time.Second
 				}
 			}
 		})
 	}
-	return g.Wait()
+	following.Wait()
 }
 
 // followLists is FollowLists, and every tellEvery tells what is new of silenced sources.

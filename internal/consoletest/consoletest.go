@@ -74,7 +74,7 @@ func (r *Service) start(ctx context.Context, cfg Config) {
 	r.Browse = must.Get(browse.Open(ctx, r.Index,
 		browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond}))
 	r.OnClose(r.Browse.Close)
-	r.Background("browse", r.Browse.Run)
+	r.Background("browse", func(ctx context.Context) error { r.Browse.Run(ctx); return nil })
 	if cfg.Corpus == nil {
 		cfg.Corpus = must.Get(data.FS.ReadFile("sample/corpus.jsonl"))
 	}
