@@ -117,10 +117,18 @@ func (d *decision) unite(from, lead, to uint32) {
 	d.direct(from, cell{Lead: lead, Merged: to, Follows: to})
 }
 
-// tellMoved emits an event for the lead of each telling that follows another one by a decision, and had no event.
+// tellMoved emits an event for the lead of each telling that follows another one by a decision, and had no event. For
+// a telling without a lead it is that of the first telling behind it: readers of events learn of the move by some item.
 func (d *decision) tellMoved() {
 	for _, id := range d.moved {
 		lead, merged := d.x.clusters.Own(id)
+		if lead == 0 {
+			for _, t := range must.Get(stories.Tellings(d.ctx, d.x.w, id)) {
+				if own, _ := d.x.clusters.Own(t.Cluster); lead == 0 {
+					lead = own
+				}
+			}
+		}
 		told := func(c changeOf) bool { return c.item.ordinal == lead }
 		if lead == 0 || merged != 0 || slices.ContainsFunc(d.changes, told) {
 			continue

@@ -263,6 +263,43 @@ func TestJoin(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestJoinWithoutLead: the filter learns of a join, and of its undo, though the first telling of the story that moves was
+// withdrawn and has no lead.
+func TestJoinWithoutLead(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	defer func() { _ = x.Close() }()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(3, 5))}
+	shared := string(p.Words(200))
+	add(t, x, 1, "n1", string(p.Words(150)))
+	add(t, x, 2, "n2", shared+string(p.Words(130)))
+	add(t, x, 3, "n3", shared+string(p.Words(130)))
+	gone := Mutation{Seq: 4, At: testStart.Add(time.Hour), Withdraw: &Withdrawal{ID: "n2", Promote: true}}
+	if _, err := x.Add(t.Context(), []Mutation{gone}); err != nil {
+		t.Fatal(err)
+	}
+	told := func(req DecisionRequest, story uint32, want ...uint32) uint64 {
+		t.Helper()
+		_, seen := x.Applied()
+		d := decideTest(t, x, req)
+		if len(d.Events) != 1 || d.Events[0].ID != "n3" || d.Events[0].Story != story {
+			t.Errorf("%s: events %+v", req.Kind, d.Events)
+		}
+		_, last := x.Applied()
+		changed, err := stories.Changed(t.Context(), x.reader, x.Versions, seen, last, 64)
+		var tellings []uint32
+		for _, it := range changed[story] {
+			tellings = append(tellings, it.Telling)
+		}
+		if slices.Sort(tellings); err != nil || !slices.Equal(tellings, want) {
+			t.Errorf("%s: the filter is told %v, %v; want tellings %v in story %d", req.Kind, changed, err, want, story)
+		}
+		return d.Number
+	}
+	joined := told(DecisionRequest{Kind: Join, Cluster: 3, Into: 1}, 1, 1, 2, 3)
+	told(DecisionRequest{Kind: Undo, Undo: joined}, 2, 2, 3)
+	mustVerify(t, x)
+}
+
 // TestSplitHolds: what tells the same as two stories that an editor has split goes to one of them, and does not join
 // them, until the split is taken back; nor does a later text of the item that was split off.
 func TestSplitHolds(t *testing.T) {
