@@ -300,6 +300,39 @@ func TestJoinWithoutLead(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestMergedThenRevised: an item whose cluster was merged leaves that story with its next version, and is in one story
+// alone, whatever that version is.
+func TestMergedThenRevised(t *testing.T) {
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(6, 3))}
+	first, second, third := string(p.Words(150)), string(p.Words(150)), string(p.Words(150))
+	for body, want := range map[string]map[uint32][]string{
+		string(p.Words(150)): {1: {"n1"}, 2: nil, 4: {"n2"}},
+		third:                {1: {"n1"}, 2: nil, 3: {"n3", "n2"}},
+	} {
+		x := openTexts(t, t.TempDir(), 0)
+		add(t, x, 1, "n1", first)
+		add(t, x, 2, "n2", second)
+		add(t, x, 3, "n3", third)
+		decideTest(t, x, DecisionRequest{Kind: Merge, Cluster: 2, Into: 1})
+		_, seen := x.Applied()
+		add(t, x, 4, "n2", body)
+		_, last := x.Applied()
+		changed, err := stories.Changed(t.Context(), x.reader, x.Versions, seen, last, 64)
+		told := map[uint32][]string{}
+		for number, items := range changed {
+			told[number] = nil
+			for _, it := range items {
+				told[number] = append(told[number], it.ID)
+			}
+		}
+		if err != nil || !maps.EqualFunc(told, want, slices.Equal) {
+			t.Errorf("the filter is told %v, %v; want %v", told, err, want)
+		}
+		mustVerify(t, x)
+		_ = x.Close()
+	}
+}
+
 // TestSplitHolds: what tells the same as two stories that an editor has split goes to one of them, and does not join
 // them, until the split is taken back; nor does a later text of the item that was split off.
 func TestSplitHolds(t *testing.T) {

@@ -81,15 +81,16 @@ type Item struct {
 	Adds    int
 }
 
-// itemsQuery lists the items of many stories, withdrawn ones too: of each story the leads first. One query for each
-// story would take ten times as long.
+// itemsQuery lists the items of many stories, withdrawn ones too: of each story the leads first. The lead that a merged
+// cluster keeps for an undo is among the members, unless its item has a later version. One query for each story would
+// take ten times as long.
 const itemsQuery = `WITH RECURSIVE told (story, id, follows, telling, adds) AS (SELECT value, value, 0, value, 0
 	FROM json_each(?) UNION
 	SELECT t.story, c.id, t.id, iif(c.adds = 0, t.telling, c.id), iif(c.adds = 0, t.adds, c.adds)
 	FROM told t JOIN clusters c ON c.follows = t.id)
 	SELECT m.story, i.id, m.telling, m.adds FROM (SELECT story, ordinal, telling, adds, min(copy) AS copy FROM (
 		SELECT t.story, coalesce(c.lead, t.id) AS ordinal, t.telling, t.adds, 0 AS copy
-			FROM told t LEFT JOIN clusters c USING (id)
+			FROM told t LEFT JOIN clusters c USING (id) WHERE c.merged_into IS NULL
 		UNION ALL SELECT t.story, m.ordinal, t.telling, t.adds, 1 FROM told t JOIN members m ON m.cluster = t.id
 		UNION ALL SELECT t.story, c.ordinal, t.telling, t.adds, 1 FROM told t JOIN current c ON c.cluster = t.id
 			AND c.verdict = 4 AND c.flags & 32 = 0)
