@@ -38,7 +38,40 @@ type modelVersion struct {
 	rule        Rule
 }
 
-type modelCluster struct{ lead *modelVersion }
+type modelCluster struct {
+	lead    *modelVersion
+	follows int // the telling that it comes after in its story; 0: none
+}
+
+// path is a cluster, what it follows, and so on.
+func (m *model) path(cluster int) (path []int) {
+	for ; cluster != 0; cluster = m.clusters[cluster].follows {
+		path = append(path, cluster)
+	}
+	return path
+}
+
+// lead finds the cluster of an accepted version, which tells what another cluster tells, or nothing that was told. A
+// lead keeps its cluster, unless it left the story of that; who leads a cluster of another id stays in its story.
+func (m *model) lead(v, prev *modelVersion, tells int) {
+	told := m.path(tells)
+	if v.cluster = v.number; prev != nil && m.clusters[prev.cluster].lead == prev {
+		was := m.path(prev.cluster)
+		stays := m.versions[prev.cluster-1].id != v.id || len(was) == 1
+		if stays || tells != 0 && told[len(told)-1] == was[len(was)-1] {
+			v.cluster = prev.cluster
+		}
+		if stays && len(was) > 1 {
+			return
+		}
+	}
+	if m.clusters[v.cluster] == nil {
+		m.clusters[v.cluster] = &modelCluster{}
+	}
+	if tells != 0 && !slices.Contains(told, v.cluster) {
+		m.clusters[v.cluster].follows = tells
+	}
+}
 
 func newModel(distance int) *model {
 	return &model{distance: distance, clusters: map[int]*modelCluster{}, policies: map[string]string{}}
@@ -122,13 +155,14 @@ func (m *model) publish(a *Article) *modelVersion {
 		v.revision = prev.revision
 	}
 	var yields *modelVersion
+	tells := 0
 	if v.exact != "" {
 		if of, cluster, rule := m.match(a.ID, v.fingerprint, v.exact); of != nil {
 			v.verdict, v.of, v.rule, v.cluster = Duplicate, of.id, rule, cluster
 			switch {
 			case rule == ByBlocked:
 			case m.policies[v.source] == SourceLicensed:
-				v.verdict, v.rule, v.cluster = Unique, ByLicence, 0
+				v.verdict, v.rule, tells = Unique, ByLicence, cluster
 			case m.policies[v.source] == SourcePreferred && m.policies[of.source] != SourcePreferred:
 				v.verdict, v.rule, yields = Unique, ByPreference, of
 			}
@@ -138,12 +172,7 @@ func (m *model) publish(a *Article) *modelVersion {
 	m.events++
 	v.exemplar = v.verdict == Unique && v.exact != ""
 	if v.verdict == Unique && yields == nil {
-		if prev != nil && m.clusters[prev.cluster].lead == prev {
-			v.cluster = prev.cluster
-		} else {
-			v.cluster = v.number
-			m.clusters[v.cluster] = &modelCluster{}
-		}
+		m.lead(v, prev, tells)
 	}
 	if prev != nil {
 		m.retire(prev, v)
@@ -162,7 +191,7 @@ func (m *model) yield(old, v *modelVersion) {
 	old.verdict, old.rule, old.of = Duplicate, ByPreference, v.id
 	if m.policies[old.source] == SourceLicensed {
 		old.verdict, old.rule, old.cluster = Unique, ByLicence, v.number
-		m.clusters[v.number] = &modelCluster{lead: old}
+		m.clusters[v.number] = &modelCluster{lead: old, follows: v.cluster}
 	}
 	m.events++
 }

@@ -90,13 +90,13 @@ func (b *batch) nothingNew(prev *version, a *Article, seq uint64) bool {
 }
 
 // inherited returns the cluster of a new version. An accepted revision of a lead
-// leads the same cluster.
+// leads the same cluster, unless it leaves the story of that.
 func (b *batch) inherited(prev *version, j *match.Judgement, cluster uint32) uint32 {
 	if j.Verdict == Duplicate || j.Rule == ByPreference {
 		return cluster
 	}
 	c, lead := b.x.clusters.Lead(prev.state.cluster)
-	if lead == prev.ordinal {
+	if lead == prev.ordinal && !(teller{b}).leaves(c, prev.id, j) {
 		return c
 	}
 	return cluster
@@ -154,7 +154,7 @@ func (b *batch) supersede(prev *version, r *itemRow) {
 	case was.verdict == Duplicate:
 		b.leave(was.cluster, prev.ordinal)
 	case lead != prev.ordinal:
-	case r.verdict != Duplicate && r.rule != ByPreference:
+	case r.verdict != Duplicate && r.rule != ByPreference && r.cluster == cluster:
 		b.succeed(cluster, prev.ordinal, r.ordinal)
 	case was.verdict == Withdrawn:
 		b.vacate(cluster, prev.ordinal)

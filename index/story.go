@@ -8,6 +8,7 @@ import (
 	"jianguo/index/resident"
 	"jianguo/index/stories"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 func (c *clusterRow) cell() cell {
@@ -37,6 +38,17 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 	} else if j.Cluster != 0 {
 		return
 	}
+	if adds == stories.Unknown && len(j.Tied) > 0 {
+		adds = b.measure(r.ordinal, j.Tied[0])
+	}
+	if c := b.cluster(r.cluster); c.follows != 0 { // r is a revision
+		if len(j.Tied) == 0 || slices.Contains(b.path(j.Tied[0]), c.id) || b.ordered(c.id, r.id) {
+			c.adds = b.measure(r.ordinal, c.follows)
+		} else {
+			c.follows = 0
+		}
+		b.setCluster(c)
+	}
 	for i, cluster := range j.Tied {
 		if i == 0 {
 			b.follow(r.cluster, cluster, adds)
@@ -44,6 +56,23 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 			b.follow(max(a, o), min(a, o), stories.Unknown)
 		}
 	}
+}
+
+// leaves reports whether a telling whose lead is revised is none of its story any more: its new text tells of another
+// matter.
+func (b teller) leaves(id uint32, item string, j *match.Judgement) bool {
+	path := b.path(id)
+	return len(path) > 1 && (len(j.Tied) == 0 || last(b.path(j.Tied[0])) != last(path)) && !b.ordered(id, item)
+}
+
+// ordered reports whether an editor put a telling where it is in its story, and that was not taken back. The events of
+// its lead say so; if another item founded it, it may have been an event of that one.
+func (b teller) ordered(id uint32, item string) (ordered bool) {
+	own := b.versions(item)
+	must.Do(b.query(`SELECT coalesce(sum(iif(restores IS NULL, 1, -1)), 0) > 0 FROM events
+		WHERE ordinal IN (SELECT value FROM json_each(?)) AND cause = ? AND verdict = previous`, sqlite.List(own),
+		CauseEditor).Scan(&ordered))
+	return ordered || b.split(id) || !slices.Contains(own, id)
 }
 
 // split is stories.Split: only editors join such a story to another one.
@@ -58,14 +87,14 @@ func (b teller) follow(id, to uint32, adds int) {
 		return
 	}
 	if c.follows, c.adds = to, adds; adds == stories.Unknown {
-		c.adds = b.measure(id, to)
+		c.adds = b.measure(c.lead, to)
 	}
 	b.setCluster(c)
 }
 
-// measure is how many characters the lead of a cluster adds to that of another one, at least one; or stories.Unknown.
-func (b teller) measure(id, to uint32) int {
-	later, earlier := b.cluster(id).lead, b.cluster(to).lead
+// measure is how many characters a version adds to the lead of a cluster, at least one; or stories.Unknown.
+func (b teller) measure(later, to uint32) int {
+	earlier := b.cluster(to).lead
 	if r := b.x.tables.Rows; later == 0 || earlier == 0 || (r.Flags(later)|r.Flags(earlier))&resident.Blank != 0 {
 		return stories.Unknown
 	}
@@ -85,7 +114,7 @@ func (d *decision) oneStory() {
 	} else if first > id {
 		id, to = first, from
 	}
-	d.follow(id, to, teller{d.batch}.measure(id, to))
+	d.follow(id, to, teller{d.batch}.measure(d.batch.cluster(id).lead, to))
 }
 
 // ownStory makes a telling the first of a story.
@@ -112,7 +141,7 @@ func (d *decision) unite(from, lead, to uint32) {
 	case slices.Contains(path, from): // what follows it takes its place
 		d.follow(to, was.follows, was.adds)
 	case first.id != from && first.id != last(path): // its story goes along
-		d.follow(first.id, to, teller{d.batch}.measure(first.id, to))
+		d.follow(first.id, to, teller{d.batch}.measure(first.lead, to))
 	}
 	d.direct(from, cell{Lead: lead, Merged: to, Follows: to})
 }

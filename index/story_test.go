@@ -333,6 +333,61 @@ func TestMergedThenRevised(t *testing.T) {
 	}
 }
 
+// TestRevisedTelling: a telling that is revised adds what its new text adds, and leaves its story with a text of another
+// matter, while its copies and what follows it stay; what an editor joined stays where it is.
+func TestRevisedTelling(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	defer func() { _ = x.Close() }()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(9, 2))}
+	tells := func(what string, story uint32, want ...stories.Telling) {
+		t.Helper()
+		got, err := stories.Tellings(t.Context(), x.reader, story)
+		for i := range got {
+			if c := len(want) > i && want[i].Adds > 0; c && got[i].Adds > want[i].Adds*9/10 && got[i].Adds < want[i].Adds*11/10 {
+				got[i].Adds = want[i].Adds // characters are counted, words are not
+			}
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v %v, want %v", what, got, err, want)
+		}
+	}
+	one := stories.Telling{Cluster: 1}
+	text, matter, more := string(p.Words(200)), string(p.Words(200)), string(p.Words(100))
+	add(t, x, 1, "n1", matter)
+	add(t, x, 2, "n2", matter+more)
+	tells("as it arrived", 1, one, stories.Telling{Cluster: 2, Follows: 1, Adds: 100})
+	more += string(p.Words(150))
+	revised := add(t, x, 3, "n2", matter+more)
+	tells("revised", 1, one, stories.Telling{Cluster: 2, Follows: 1, Adds: 250})
+	if revised.Cluster != 2 || revised.Facts.New.Characters < 225 {
+		t.Errorf("the revision: %+v", revised)
+	}
+	add(t, x, 4, "n4", matter+more)
+	add(t, x, 5, "n5", matter+more+string(p.Words(150)))
+	tells("with another one", 1, one, stories.Telling{Cluster: 2, Follows: 1, Adds: 250},
+		stories.Telling{Cluster: 5, Follows: 2, Adds: 150})
+	_, seen := x.Applied()
+	if e := add(t, x, 6, "n2", text); e.Verdict != Unique || e.Story != 6 {
+		t.Errorf("of another matter: %+v", e)
+	}
+	tells("left", 1, one, stories.Telling{Cluster: 2, Follows: 1, Adds: 250}, stories.Telling{Cluster: 5, Follows: 2, Adds: 150})
+	_, last := x.Applied()
+	told, err := stories.Changed(t.Context(), x.reader, x.Versions, seen, last, 64)
+	if items := told[1]; err != nil || len(told[6]) != 1 || len(items) != 3 || items[1].ID != "n4" || items[1].Telling != 2 {
+		t.Errorf("the filter is told %v, %v", told, err)
+	}
+	if it, err := x.Item(t.Context(), "n4"); err != nil || it.Event.Cause != CausePromotion {
+		t.Errorf("the copy: %+v, %v", it, err)
+	}
+	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 6, Into: 1})
+	if e := add(t, x, 7, "n2", string(p.Words(300))); e.Story != 1 || e.Cluster != 6 {
+		t.Errorf("after the join: %+v", e)
+	}
+	tells("joined", 1, one, stories.Telling{Cluster: 2, Follows: 1, Adds: 250},
+		stories.Telling{Cluster: 5, Follows: 2, Adds: 150}, stories.Telling{Cluster: 6, Follows: 1, Adds: 300})
+	mustVerify(t, x)
+}
+
 // TestSplitHolds: what tells the same as two stories that an editor has split goes to one of them, and does not join
 // them, until the split is taken back; nor does a later text of the item that was split off.
 func TestSplitHolds(t *testing.T) {
