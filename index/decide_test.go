@@ -47,8 +47,11 @@ func standing(t tester, x *Index) []string {
 		if err != nil {
 			return err
 		}
-		e := it.InForce()[0]
-		lines = append(lines, fmt.Sprintf("  since event %d, of %q: %s", e.Number, it.Event.Of, strings.TrimSuffix(it.Event.Why, verdict.NoteSeparator.In(x.cfg.Language)+x.Note(&it.Event))),
+		e, last := it.InForce()[0], it.Event
+		if last.Cause == CauseEditor && last.Verdict == last.Previous && last.Restores == 0 {
+			last = e // it moved its telling only
+		}
+		lines = append(lines, fmt.Sprintf("  since event %d, of %q: %s", e.Number, last.Of, strings.TrimSuffix(last.Why, verdict.NoteSeparator.In(x.cfg.Language)+x.Note(&last))),
 			"  "+e.Why+brief[ordinal].Why("", Chinese))
 		return nil
 	})
@@ -82,7 +85,7 @@ func TestDecisionsUndone(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(rt, "decisions") {
 			was := standing(rt, x)
 			req := DecisionRequest{
-				Kind: rapid.SampledFrom([]string{Release, Reject, Block, Merge, MakeLead}).Draw(rt, "kind"),
+				Kind: rapid.SampledFrom([]string{Release, Reject, Block, Merge, Join, Split, MakeLead}).Draw(rt, "kind"),
 				Item: fmt.Sprint("i", rapid.IntRange(0, n-1).Draw(rt, "item")), Cluster: uint32(rapid.IntRange(1, n).Draw(rt, "cluster")),
 				Into: uint32(rapid.IntRange(1, n).Draw(rt, "into")), By: "张三", At: testStart,
 			}

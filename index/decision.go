@@ -230,8 +230,8 @@ func (d *decision) change(v *version, after cell) {
 	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
 		return
 	}
-	stands := d.lastEvent(v.ordinal)
-	// What an undo brought back, or the last event.
+	stands := d.reason(v.ordinal)
+	// What an undo brought back, or the last event that gave a reason.
 	d.effects[len(d.effects)-1].Event = cmp.Or(uint64(stands.restores.Int64), stands.number)
 	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor,
 		rule: after.Rule, of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision,

@@ -31,7 +31,8 @@ type Item struct {
 	Body *string `json:"body,omitempty"`
 }
 
-// InForce is History without what was taken back: without undos, and without what each of them undid.
+// InForce is History without what was taken back: without undos, and without what each of them undid; and without
+// decisions that moved its telling only, which say nothing of its verdict.
 func (it *Item) InForce() (events []Event) {
 	next := uint64(math.MaxUint64)
 	for _, e := range it.History {
@@ -42,7 +43,9 @@ func (it *Item) InForce() (events []Event) {
 			next = e.Restores
 			continue
 		}
-		events = append(events, e)
+		if e.Cause != CauseEditor || e.Verdict != e.Previous {
+			events = append(events, e)
+		}
 	}
 	return events
 }

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"cmp"
+	"database/sql"
 	"slices"
 
 	"jianguo/compare"
@@ -167,6 +169,11 @@ func (d *decision) tellMoved() {
 			cause: CauseEditor, rule: v.state.rule, of: ordinalOrNull(v.state.of),
 			cluster: d.x.clusters.Resolve(v.state.cluster), revision: v.state.revision, note: textOrNull(d.note)},
 			&v.itemRow}
+		if d.req.Kind == Undo { // the verdict's reason and comparison count again, not the decision
+			is := d.reason(lead)
+			c.event.restores = sql.NullInt64{Int64: cmp.Or(is.restores.Int64, int64(is.number)), Valid: true}
+			c.event.stands = is.stands
+		}
 		d.changes = append(d.changes, c)
 		d.events = append(d.events, d.emit(c.event, c.item))
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -385,6 +386,43 @@ func TestRevisedTelling(t *testing.T) {
 	}
 	tells("joined", 1, one, stories.Telling{Cluster: 2, Follows: 1, Adds: 250},
 		stories.Telling{Cluster: 5, Follows: 2, Adds: 150}, stories.Telling{Cluster: 6, Follows: 1, Adds: 300})
+	mustVerify(t, x)
+}
+
+// TestMovedReason: the undo of a split, of a join or of a merge says again why a suspect is one, with its facts, and so does
+// the undo of what was decided while its telling was somewhere else; that gives no reason for the verdict.
+func TestMovedReason(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	defer func() { _ = x.Close() }()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(7, 4))}
+	matter := string(p.Words(200))
+	add(t, x, 1, "n1", matter)
+	add(t, x, 2, "n2", string(p.Words(200)))
+	was := add(t, x, 3, "n3", matter+string(p.Words(150)))
+	check := func(what string, restored bool) {
+		t.Helper()
+		it, err := x.Item(t.Context(), "n3")
+		if err != nil || len(it.InForce()) != 1 || it.InForce()[0].Number != was.Number {
+			t.Fatalf("%s: %+v, %v", what, it, err)
+		}
+		e := &it.Event
+		if restored && (e.Restores != was.Number || e.Facts == nil || e.Resemblance == nil || !strings.HasPrefix(e.Why, was.Why)) {
+			t.Errorf("%s: %+v", what, e)
+		}
+	}
+	undo := func(d *Decision) { t.Helper(); decideTest(t, x, DecisionRequest{Kind: Undo, Undo: d.Number}) }
+	split := decideTest(t, x, DecisionRequest{Kind: Split, Cluster: 3})
+	check("split", false)
+	release := decideTest(t, x, DecisionRequest{Kind: Release, Item: "n3"})
+	undo(release)
+	check("released, undone", true)
+	for _, req := range []DecisionRequest{{Kind: Join, Cluster: 3, Into: 2}, {Kind: Merge, Cluster: 3, Into: 2}} {
+		d := decideTest(t, x, req)
+		undo(d)
+		check(req.Kind+", undone", true)
+	}
+	undo(split)
+	check("split, undone", true)
 	mustVerify(t, x)
 }
 

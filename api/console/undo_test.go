@@ -64,7 +64,7 @@ func TestUndoRestoresPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kinds := []string{index.Release, index.Reject, index.Block, index.Exempt, index.Merge, index.MakeLead}
+			kinds := []string{index.Release, index.Reject, index.Block, index.Exempt, index.Merge, index.Join, index.Split, index.MakeLead}
 			req := index.DecisionRequest{Kind: kinds[rng.IntN(len(kinds))], Item: id, Cluster: it.Event.Cluster,
 				Into: into.Event.Cluster, By: "张三", Reason: "试", At: r.Now.Add(time.Minute)}
 			was := shown()
