@@ -160,6 +160,14 @@ func TestClusters(t *testing.T) {
 		story.Tellings[1].Adds != more.Event.Facts.New.Characters || len(story.Tellings[1].Facts.New.Quotes) == 0 {
 		t.Errorf("%+v; %+v", more.Event, story)
 	}
+	revised := want[index.Outcome](r, 200, "POST", "/items", ingest.Item{ID: "1-0", Title: "更正", Body: article(1)})
+	if number := more.Event.Cluster + 1; !revised.Changed || revised.Event.Cluster != single.Event.Cluster {
+		t.Errorf("the revision: %+v", revised)
+	} else { // it has the number of no cluster, as the copy that arrived second
+		for _, path := range []string{"/clusters/2", "/stories/2", fmt.Sprint("/clusters/", number), fmt.Sprint("/stories/", number)} {
+			want[Problem](r, 404, "GET", path, nil)
+		}
+	}
 	want[Problem](r, 404, "GET", "/stories/99999", nil)
 	if c := want[cluster](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil); c.Size != 1 || c.Lead.ID != "1-0" {
 		t.Errorf("cluster of one: %+v", c)

@@ -5,7 +5,6 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/stories"
-	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/wrap"
 )
@@ -44,9 +43,6 @@ func ReadChain(ctx context.Context, b *Model, cluster uint32, members int) (*Cha
 }
 
 func readChain(ctx context.Context, b *Model, cluster uint32, members int) *Chain {
-	if state, _ := b.cat.State(cluster); state == 0 {
-		must.Do(verdict.ErrNotFound)
-	}
 	c := &Chain{Number: must.Get(stories.Of(ctx, b.cat.Tables(), cluster))}
 	tellings := must.Get(stories.Tellings(ctx, b.cat.Tables(), c.Number))
 	c.More = max(0, len(tellings)-mostChain)

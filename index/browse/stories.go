@@ -20,7 +20,8 @@ type StoryView struct {
 
 // Story reads a story and a page of its members: those after an ordinal (0:
 // the first). The id of a merged cluster stands for the cluster it was merged
-// into, the id of an item without copies for a story of one.
+// into, the id of an item without copies for a story of one; a number that no item
+// founded a cluster under is not found.
 func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
 	v, err := must.Try(func() *StoryView { return b.readStory(ctx, id, after, limit) })
 	return v, wrap.Err(err, "browse: story %d", id)
@@ -28,6 +29,9 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 
 func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *StoryView {
 	id, lead := b.cat.Lead(id)
+	if lead != 0 && standing(b.cat, b.cat.RecordedCluster(lead)) != id { // that of a copy, or of a revision
+		must.Do(verdict.ErrNotFound)
+	}
 	v := &StoryView{Story: Story{ID: id}}
 	s := newStory(lead)
 	var page []uint32
@@ -41,9 +45,6 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 			}
 		}
 	})
-	if state, _ := b.cat.State(id); s.size == 0 && state == 0 {
-		must.Do(verdict.ErrNotFound)
-	}
 	v.Size, v.Sources = s.size, len(s.sources())
 	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
 	briefs := must.Get(b.cat.Briefs(ctx, []uint32{lead, s.presumed()}))
