@@ -160,6 +160,9 @@ func TestClusters(t *testing.T) {
 		story.Tellings[1].Adds != more.Event.Facts.New.Characters || len(story.Tellings[1].Facts.New.Quotes) == 0 {
 		t.Errorf("%+v; %+v", more.Event, story)
 	}
+	if c := want[cluster](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil); c.Size != 1 || c.Lead.ID != "1-0" {
+		t.Errorf("cluster of one: %+v", c)
+	}
 	revised := want[index.Outcome](r, 200, "POST", "/items", ingest.Item{ID: "1-0", Title: "更正", Body: article(1)})
 	if number := more.Event.Cluster + 1; !revised.Changed || revised.Event.Cluster != single.Event.Cluster {
 		t.Errorf("the revision: %+v", revised)
@@ -168,10 +171,12 @@ func TestClusters(t *testing.T) {
 			want[Problem](r, 404, "GET", path, nil)
 		}
 	}
-	want[Problem](r, 404, "GET", "/stories/99999", nil)
-	if c := want[cluster](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil); c.Size != 1 || c.Lead.ID != "1-0" {
-		t.Errorf("cluster of one: %+v", c)
+	gone := r.do("DELETE", "/items/1-0?mode=promote", nil)
+	empty := want[map[string]any](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil)
+	if gone.status != 200 || empty["lead"] != nil || empty["size"] != 0.0 || empty["first_at"] != nil || empty["last_at"] != nil {
+		t.Errorf("of which no item is left: %v", empty)
 	}
+	want[Problem](r, 404, "GET", "/stories/99999", nil)
 	for query, n := range map[string]int{"size=4": 2, "sort=heat": 6, "search=" + url.QueryEscape("博物馆 稿件"): 1, "search=nothing": 0, "source=" + url.QueryEscape("来源4"): 1, "source=nobody": 0, "sort=first": 6,
 		"since=" + url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339)): 0, "since=2001-02-03T04:05:06Z": 6} {
 		if page := want[clusterPage](r, 200, "GET", "/clusters?"+query, nil); len(page.Clusters) != n {

@@ -48,8 +48,8 @@ type cluster struct {
 	Original *clusterMember   `json:"original,omitempty"`
 	Size     int              `json:"size"`
 	Sources  int              `json:"sources"`
-	First    time.Time        `json:"first_at"`
-	Last     time.Time        `json:"last_at"`
+	First    time.Time        `json:"first_at,omitzero"` // zero: no item is left
+	Last     time.Time        `json:"last_at,omitzero"`
 	Members  []*clusterMember `json:"members,omitempty"`
 	Next     string           `json:"next,omitempty"` // page of members
 	// What is below is of a telling in its story: the earlier one, what it was judged against there, and what it adds.

@@ -20,7 +20,7 @@ type Story struct {
 	ID             uint32
 	Lead, Original *index.Brief // nil: none is left; Original is nil also if it is the lead
 	Size, Sources  int
-	First, Last    time.Time // of arrival
+	First, Last    time.Time // of arrival; zero: no item is left
 }
 
 // StoryQuery selects stories.

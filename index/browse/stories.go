@@ -46,7 +46,9 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 		}
 	})
 	v.Size, v.Sources = s.size, len(s.sources())
-	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
+	if s.size > 0 {
+		v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
+	}
 	briefs := must.Get(b.cat.Briefs(ctx, []uint32{lead, s.presumed()}))
 	if v.Lead = briefs[lead]; s.presumed() != lead {
 		v.Original = briefs[s.presumed()]
