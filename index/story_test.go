@@ -25,7 +25,9 @@ type storyModel struct {
 	follows map[uint32]uint32
 	was     map[uint64]map[uint32]uint32 // by decision
 	splits  map[uint64]uint32            // that hold: what each made the first of its story
-	matters map[string]int               // by item
+	moves   map[uint64]map[uint32]uint32 // of merges, joins and splits that hold
+	matters map[uint32]int               // by version
+	ids     map[uint32]string            // of versions
 }
 
 func (m *storyModel) first(cluster uint32) uint32 {
@@ -43,23 +45,78 @@ func (m *storyModel) cluster(id string) uint32 {
 	return 0
 }
 
-// arrives is a telling that was judged against another one: it ties all stories with an exemplar of its matter.
-func (m *storyModel) arrives(e *Event, matter int) {
-	m.follows[e.Cluster] = m.x.clusters.Resolve(m.cluster(e.Of))
-	var others []uint32
-	for id, of := range m.matters {
-		if id != e.ID && of == matter && m.x.tables.Rows.Flags(m.x.Versions(id)[0])&resident.Exemplar != 0 {
-			others = append(others, m.x.clusters.Resolve(m.cluster(id)))
+// tied lists the clusters with an exemplar of a matter, but for those of an item.
+func (m *storyModel) tied(id string, matter int) (clusters []uint32) {
+	rows := m.x.tables.Rows
+	for version, of := range m.matters {
+		cluster, lead := m.x.clusters.Lead(rows.Cluster(version))
+		if of == matter && rows.Flags(version)&rows.Flags(lead)&resident.Exemplar != 0 && m.ids[version] != id &&
+			m.ids[lead] != id {
+			clusters = append(clusters, cluster)
 		}
 	}
-	slices.Sort(others)
-	for _, other := range others {
-		splits := slices.Collect(maps.Values(m.splits))
-		a, b := m.first(e.Cluster), m.first(other)
-		if a != b && !slices.Contains(splits, a) && !slices.Contains(splits, b) {
+	slices.Sort(clusters)
+	return slices.Compact(clusters)
+}
+
+// ordered reports whether a decision that was not taken back put a cluster where it is, or it may be one: another item
+// founded the cluster.
+func (m *storyModel) ordered(cluster uint32, id string) bool {
+	for _, changes := range m.moves {
+		if _, moved := changes[cluster]; moved {
+			return true
+		}
+	}
+	return !slices.Contains(m.x.Versions(id), cluster)
+}
+
+// arrives adds a telling, of a matter that some clusters tell of, or the next version of one that led a cluster (0: it led
+// none).
+func (m *storyModel) arrives(rt *rapid.T, seq int, id, body string, matter int, led uint32) {
+	tied := m.tied(id, matter)
+	e := add(rt, m.x, seq, id, body)
+	version := m.x.Versions(id)[0]
+	m.matters[version], m.ids[version] = matter, id
+	if (e.Verdict == Suspect) != (len(tied) > 0) {
+		rt.Fatalf("%s is %s, and tells of what %v tell", id, e.Verdict, tied)
+	}
+	of, want := uint32(0), version
+	if len(tied) > 0 {
+		of = m.x.clusters.Resolve(m.cluster(e.Of))
+	}
+	if led != 0 {
+		leaves := m.follows[led] != 0 && (of == 0 || m.first(of) != m.first(led)) && !m.ordered(led, id)
+		if !leaves {
+			want = led
+		}
+	}
+	if e.Cluster != want {
+		rt.Fatalf("%s is in cluster %d by its event, want %d", id, e.Cluster, want)
+	}
+	if m.follows[want] != 0 && !m.ordered(want, id) && !m.before(of, want) {
+		m.follows[want] = 0
+	}
+	splits := slices.Collect(maps.Values(m.splits))
+	if of != 0 && m.follows[want] == 0 && !m.before(of, want) && !slices.Contains(splits, want) {
+		m.follows[want] = of
+	}
+	for _, other := range tied {
+		a, b := m.first(want), m.first(other)
+		if other != of && a != b && !slices.Contains(splits, a) && !slices.Contains(splits, b) {
 			m.follows[max(a, b)] = min(a, b)
 		}
 	}
+	if want := m.first(want); e.Story != want {
+		rt.Fatalf("%s is in story %d by its event, want %d", id, e.Story, want)
+	}
+}
+
+// before reports whether a cluster comes before another one in its story, or is that one.
+func (m *storyModel) before(later, cluster uint32) bool {
+	for later != 0 && later != cluster {
+		later = m.follows[later]
+	}
+	return later != 0
 }
 
 // merge lists what a merge changes.
@@ -101,13 +158,16 @@ func (m *storyModel) decide(rt *rapid.T, req DecisionRequest) {
 		rt.Fatal(err)
 	}
 	was := map[uint32]uint32{}
-	m.was[d.Number] = was
+	if m.was[d.Number] = was; changes != nil {
+		m.moves[d.Number] = changes
+	}
 	switch now := m.cluster(req.Item); {
 	case req.Kind == Split:
 		m.splits[d.Number] = req.Cluster
 	case req.Kind == Undo:
 		delete(m.was, d.Number)
 		delete(m.splits, req.Undo)
+		delete(m.moves, req.Undo)
 		maps.Copy(m.follows, m.was[req.Undo])
 	case req.Kind == Release && now != cluster: // a copy leads a cluster of its own; an undo merges that again
 		was[now] = cluster
@@ -135,7 +195,7 @@ func (m *storyModel) compare(rt *rapid.T) {
 			told[it.ID] = number
 		}
 	}
-	for id := range m.matters {
+	for _, id := range m.ids {
 		number, err := stories.Of(context.Background(), m.x.reader, m.cluster(id))
 		if want := m.first(m.cluster(id)); err != nil || number != want || told[id] != want && told[id] != 0 {
 			rt.Fatalf("%s is in story %d and told in %d, %v, want %d: %v", id, number, told[id], err, want, m.follows)
@@ -143,14 +203,15 @@ func (m *storyModel) compare(rt *rapid.T) {
 	}
 }
 
-// TestStoriesAtRandom: tellings of three matters and their copies arrive, editors release, merge, join and split, decisions are taken
-// back, the service restarts: each item is in the story that a simple model says.
+// TestStoriesAtRandom: tellings of three matters and their copies arrive and are revised, editors release, merge, join and
+// split, decisions are taken back, the service restarts: each item is in the story that a simple model says.
 func TestStoriesAtRandom(t *testing.T) {
 	testbed.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		x := openTexts(t, dir, 0)
 		defer func() { _ = x.Close() }()
-		m := &storyModel{x, map[uint32]uint32{}, map[uint64]map[uint32]uint32{}, map[uint64]uint32{}, map[string]int{}}
+		m := &storyModel{x, map[uint32]uint32{}, map[uint64]map[uint32]uint32{}, map[uint64]uint32{},
+			map[uint64]map[uint32]uint32{}, map[uint32]int{}, map[uint32]string{}}
 		p := &indextest.Press{Rand: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))}
 		matters := []string{string(p.Words(240)), string(p.Words(240)), string(p.Words(240))}
 		bodies := map[string]string{}
@@ -163,18 +224,22 @@ func TestStoriesAtRandom(t *testing.T) {
 				return rapid.SampledFrom(kept).Draw(rt, what)
 			}
 			item, other := draw("item"), draw("other")
-			step := rapid.SampledFrom([]string{"telling", "telling", "telling", "copy", Release, Merge, Join,
-				Split, Undo, "restart"}).Draw(rt, "step")
+			step := rapid.SampledFrom([]string{"telling", "telling", "telling", "copy", "revise", "revise", Release, Merge,
+				Join, Split, Undo, "restart"}).Draw(rt, "step")
 			switch {
-			case step == "telling", step == "copy" && item != "":
-				body := matters[matter] + string(p.Words(130))
-				if step == "copy" {
-					body, matter = bodies[item], m.matters[item]
+			case step == "telling", step == "revise" && item != "":
+				led := uint32(0)
+				if step == "revise" {
+					id = item
+					if cluster, lead := x.clusters.Lead(m.cluster(id)); lead == x.Versions(id)[0] {
+						led = cluster
+					}
 				}
-				e := add(rt, x, seq+1, id, body)
-				if bodies[id], m.matters[id] = body, matter; e.Verdict == Suspect {
-					m.arrives(&e, matter)
-				}
+				bodies[id] = matters[matter] + string(p.Words(130))
+				m.arrives(rt, seq+1, id, bodies[id], matter, led)
+			case step == "copy" && item != "":
+				e := add(rt, x, seq+1, id, bodies[item])
+				bodies[id], m.matters[x.Versions(id)[0]], m.ids[x.Versions(id)[0]] = bodies[item], m.matters[x.Versions(item)[0]], id
 				if want := m.first(e.Cluster); e.Story != want {
 					rt.Fatalf("%s is in story %d by its event, want %d", id, e.Story, want)
 				}
