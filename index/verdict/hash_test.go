@@ -37,3 +37,10 @@ func TestHashCoversAll(t *testing.T) {
 		t.Errorf("only %d fields", len(seen))
 	}
 }
+
+// TestOneDefault: what is judged without flags has one hash, whether the dial was set to its default or not.
+func TestOneDefault(t *testing.T) {
+	if p := DefaultPolicy(); p != p.At("rewrites") || p != p.Now() {
+		t.Errorf("%s is not at rewrites: %s", p.Detail(), p.Changes(p.At("rewrites")))
+	}
+}

@@ -86,11 +86,10 @@ func DefaultPolicy() Policy {
 		Look:      0.1,
 		Work:      1 << 17,
 		Tellings:  32,
-		Limits:    compare.DefaultLimits(),
 		Judge:     compare.Version,
 		Window:    90 * 24 * time.Hour,
 		Cap:       2 * 365 * 24 * time.Hour,
-	}
+	}.At(Strictnesses[1])
 }
 
 // Strictnesses are the settings of the dial, the one that rejects least first: at copies a sentence is news, at

@@ -254,7 +254,7 @@ func (j *Judged) print(w io.Writer) {
 // Print writes the setting.
 func (s *Setting) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d items in %.1f s; recipe %s, policy %s (%s)\n", s.Items, s.Seconds, s.Recipe, s.PolicyHash,
-		cmp.Or(s.Policy.Strictness, "rewrites"))
+		s.Policy.Strictness)
 	if s.Dropped > 0 {
 		fmt.Fprintf(w, "%d items had the id of an earlier one and were left out\n", s.Dropped)
 	}
