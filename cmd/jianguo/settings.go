@@ -14,7 +14,7 @@ import (
 type policyFlags struct {
 	Rule       string        `help:"Rules: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
 	Distance   int           `help:"Largest Hamming distance of a certain proposal." range:"0..3" default:"3"`
-	Suspects   string        `help:"Suspects: ${enum}." enum:"publish,hold,reject" default:"publish" group:"everyday"`
+	Suspects   string        `help:"Suspects: ${enum}." enum:"publish,reject" default:"publish" group:"everyday"`
 	Strictness string        `help:"Rejected: ${strictness}." enum:"${levels}" default:"rewrites" group:"everyday"`
 	News       int           `help:"Characters that make news, for --strictness." range:"0..100000" placeholder:"80"`
 	Window     time.Duration `help:"How long a story is known after its last copy." range:"1s..87600h" default:"2160h"`

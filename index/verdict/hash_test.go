@@ -44,3 +44,12 @@ func TestOneDefault(t *testing.T) {
 		t.Errorf("%s is not at rewrites: %s", p.Detail(), p.Changes(p.At("rewrites")))
 	}
 }
+
+// TestSuspectsHold: a policy of an earlier build that held suspects is judged on, as it was.
+func TestSuspectsHold(t *testing.T) {
+	p := DefaultPolicy()
+	p.Suspects = "hold"
+	if now := p.Now(); now.Validate() != nil || now != DefaultPolicy() {
+		t.Error(now.Changes(DefaultPolicy()))
+	}
+}

@@ -22,7 +22,6 @@ const (
 // What a Policy does with suspects.
 const (
 	SuspectsPublish = "publish" // accepted, linked, shown to editors
-	SuspectsHold    = "hold"    // the same, and the event asks the platform to wait for an editor
 	SuspectsReject  = "reject"  // duplicates
 )
 
@@ -107,7 +106,10 @@ func (p Policy) At(strictness string) Policy {
 // Now returns what was chosen of a policy, maybe of another version, with the thresholds of this program.
 func (p Policy) Now() Policy {
 	now := DefaultPolicy()
-	now.Rules, now.Distance, now.Suspects, now.Window, now.Cap = p.Rules, p.Distance, p.Suspects, p.Window, p.Cap
+	now.Rules, now.Distance, now.Window, now.Cap = p.Rules, p.Distance, p.Window, p.Cap
+	if p.Suspects == SuspectsReject { // earlier builds had hold, which was judged as publish
+		now.Suspects = p.Suspects
+	}
 	now.Strictness, now.Limits = p.Strictness, now.Limits.At(p.Limits.News)
 	return now.At(p.Strictness)
 }
@@ -142,9 +144,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy: rule %q: want %s or %s", p.Rules, RulesJianguo, RulesHamming)
 	case p.Distance < 0 || p.Distance > 3:
 		return fmt.Errorf("policy: distance %d: the index finds 0 to 3 without loss", p.Distance)
-	case p.Suspects != SuspectsPublish && p.Suspects != SuspectsHold && p.Suspects != SuspectsReject:
-		return fmt.Errorf("policy: suspects %q: want %s, %s or %s", p.Suspects, SuspectsPublish, SuspectsHold,
-			SuspectsReject)
+	case p.Suspects != SuspectsPublish && p.Suspects != SuspectsReject:
+		return fmt.Errorf("policy: suspects %q: want %s or %s", p.Suspects, SuspectsPublish, SuspectsReject)
 	case p.MaxS < 0 || p.MaxS > 64:
 		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
 	case p.Judged < 1 || min(p.Texts, p.Passages, p.Work, p.Tellings, p.Flood, int(p.FloodSpan)) < 0:
