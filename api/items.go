@@ -32,9 +32,6 @@ func (s *Server) postItem(c echo.Context) any {
 func encodeItem(it *ingest.Item) []byte {
 	if it.Published != nil {
 		it.Published = new(it.Published.UTC())
-		if y := it.Published.Year(); y < 0 || y > 9999 {
-			refuse("published_at", "is not between the years 0 and 9999")
-		}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

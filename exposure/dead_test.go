@@ -19,6 +19,7 @@ func TestDead(t *testing.T) {
 		{"seen.0", `{"user":"\u0062ob","items":7}`},
 		{"nonsense", `{"user":["x"]}`},
 		{"forget.0", `{"user":"v"}`},
+		{"seen.0", `{"user":"w","items":["c"],"at":"9999-12-31T23:59:59-23:00"}`},
 		{"seen.0", `{"user":"u","items":["b"]}`},
 	} {
 		if _, err := log.Append(context.Background(), eventlog.SubjectPrefix+e[0], []byte(e[1])); err != nil {
@@ -39,7 +40,7 @@ func TestDead(t *testing.T) {
 			return try(e.Subject + " of " + user)
 		},
 		Forgotten: func(_ context.Context, user string) error { return try("forget " + user) }}
-	want := []string{"exposures.seen.0 of bob", "exposures.nonsense of ", "forget v"}
+	want := []string{"exposures.seen.0 of bob", "exposures.nonsense of ", "forget v", "exposures.seen.0 of w"}
 	for range 2 {
 		s, err := Open(context.Background(), cfg)
 		if err != nil {

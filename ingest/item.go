@@ -256,6 +256,8 @@ func (p *payload) time(name string) *time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
 		p.refuse(name, "is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)
+	} else if y := t.UTC().Year(); y < 0 || y > 9999 { // cannot be written as JSON
+		p.refuse(name, "is %q, in UTC not between the years 0 and 9999", s)
 	}
 	return &t
 }
