@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strings"
 	"testing"
 
 	"jianguo/index"
@@ -20,9 +21,9 @@ func TestBoilerplate(t *testing.T) {
 			t.Errorf("%s: %+v", state, page)
 		}
 	}
-	for _, wrong := range []map[string]string{{"text": "本报", "state": "in"}, {"text": "。", "state": "in", "by": "张三"}, {"text": "本报", "state": "never", "by": "张三"}} {
-		if rep := r.do("POST", path, wrong); rep.status != 400 && rep.status != 422 {
-			t.Errorf("%v: %d %s", wrong, rep.status, rep.body)
+	for field, wrong := range map[string]map[string]string{"by": {"text": "本报", "state": "in"}, "text": {"text": "。", "state": "in", "by": "张三"}, "state": {"text": "本报", "state": "never", "by": "张三"}} {
+		if p := want[Problem](r, 400, "POST", path, wrong); p.Field != field || !strings.HasPrefix(p.Detail, field+" is ") {
+			t.Errorf("%v: field %s: %s", wrong, p.Field, p.Detail)
 		}
 	}
 	if page := want[boilerplatePage](r, 200, "POST", path, map[string]string{"text": "本报客户端，每天更新。", "state": "learned", "by": "张三"}); len(page.Passages) != 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -226,10 +227,13 @@ func (s *Server) postBoilerplate(c echo.Context) any {
 			refuse(field, "is missing")
 		}
 	}
+	if !slices.Contains([]string{"in", "out", "learned"}, passage.State) {
+		refuse("state", "is %.40q, want in, out or learned", passage.State)
+	}
 	passage.By, passage.At = decider(ctx, passage.By), nil
 	_, err := s.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: source, Passage: passage}})
-	if errors.Is(err, index.ErrQuery) {
-		refuse("payload", "%v", err)
+	if errors.Is(err, index.ErrQuery) { // all else has been checked
+		refuse("text", "is no passage: it is too long, or has neither letter nor digit")
 	}
 	must.Do(err)
 	return s.getBoilerplate(c)

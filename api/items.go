@@ -113,8 +113,7 @@ func (s *Server) getItem(c echo.Context) any {
 // named. The later of the two is the query.
 func (s *Server) explain(c echo.Context, it *index.Item, other string) *ingest.Explanation {
 	if other = cmp.Or(other, it.Event.Of); other == "" {
-		must.Do(NewProblem(http.StatusBadRequest, "why",
-			"is empty, and the item's verdict names no other item: name one"))
+		refuse("why", "is empty, and the item's verdict names no other item: name one")
 	}
 	later, earlier := it, s.findItem(c, other)
 	if later.Body == nil || earlier.Body == nil {

@@ -425,6 +425,8 @@ func TestWhy(t *testing.T) {
 	if e := explain("首发", "别的", 200); e.Verdict != index.Unique || e.Query.ID != "别的" {
 		t.Errorf("%+v", e)
 	}
-	explain("首发", "", 400)
+	if p := want[Problem](r, 400, "GET", itemPath("首发")+"?why=", nil); p.Field != "why" || !strings.HasPrefix(p.Detail, "why is empty") {
+		t.Errorf("%+v", p)
+	}
 	explain("转载", "没有", 404)
 }

@@ -2,7 +2,9 @@ package exposure
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,5 +119,8 @@ func TestParsePolicy(t *testing.T) {
 		if p, err := state.ParsePolicy(bad); err == nil {
 			t.Errorf("%q is taken: %s", bad, p)
 		}
+	}
+	if _, err := state.ParsePolicy("rotate,foo=2"); !strings.Contains(fmt.Sprint(err), "slots, capacity, small") {
+		t.Errorf("an unknown setting gets no list of those there are: %v", err)
 	}
 }

@@ -264,7 +264,7 @@ func ParsePolicy(s string) (Policy, error) {
 		case k == "ttl":
 			p.TTL, err = time.ParseDuration(v)
 		default:
-			err = errors.New("unknown setting")
+			err = errors.New("want one of slots, capacity, small, large, months, tail, target and ttl")
 		}
 		if err != nil {
 			return p, fmt.Errorf("exposure: policy setting %q: %w", field, err)
