@@ -24,7 +24,7 @@ type ingestCmd struct {
 	JSON     bool       `help:"End with one line of JSON instead of a summary."`
 	Verdicts string     `help:"Write the event of each verdict to this file, one a line." placeholder:"FILE"`
 	Files    []string   `arg:"" help:"Files of one item a line, JSON, maybe gzipped; - is standard input."`
-	Create   bool       `help:"Make the directory, if it is missing."`
+	Create   bool       `help:"Make the data directory, if it is missing or none."`
 
 	// Of the service that is started where none runs on the directory.
 	Durability string `help:"What an acknowledgement means: ${durability}." enum:"synced,relaxed" default:"synced"`
@@ -65,6 +65,11 @@ func (s *summary) count(v index.Verdict) {
 func (c *ingestCmd) Run(co *streams) error {
 	var own *ownService
 	conn, err := c.To.reach(co)
+	if errors.Is(err, datadir.ErrIdle) && !c.Create {
+		if err := isDataDir(c.To.Data); err != nil {
+			return fmt.Errorf("%w; --create makes it one", err)
+		}
+	}
 	if errors.Is(err, datadir.ErrIdle) || c.Create && errors.Is(err, fs.ErrNotExist) {
 		if own, err = startService(co, c.To.Data, []string{"--listen=127.0.0.1:0", "--nats-listen=127.0.0.1:0"},
 			c.apply); err == nil {
