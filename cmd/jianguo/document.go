@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"jianguo/index"
 	"jianguo/ingest"
@@ -20,8 +20,8 @@ func openIndex(co *streams, dir string, s *segment.Segmenter, cfg index.Config) 
 	return index.Open(co.ctx, ingest.IndexConfig(s, cfg))
 }
 
-// readDocument reads an article from a file, "-" for standard input: a JSON object, or else plain text. Package must
-// ends it.
+// readDocument reads an article from a file, "-" for standard input: a JSON object if it begins with { or has a name in
+// .json, or else plain text. Package must ends it.
 func readDocument(co *streams, name string) *ingest.Item {
 	r := co.in
 	if name != "-" {
@@ -29,12 +29,12 @@ func readDocument(co *streams, name string) *ingest.Item {
 		defer f.Close()
 		r = f
 	}
-	it, err := decodeDocument(r)
+	it, err := decodeDocument(r, strings.HasSuffix(name, ".json"))
 	must.Dof(err, "%s", name)
 	return it
 }
 
-func decodeDocument(r io.Reader) (*ingest.Item, error) {
+func decodeDocument(r io.Reader, isJSON bool) (*ingest.Item, error) {
 	data, err := io.ReadAll(io.LimitReader(r, jsonl.MaxLine+1))
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func decodeDocument(r io.Reader) (*ingest.Item, error) {
 	if len(data) > jsonl.MaxLine {
 		return nil, fmt.Errorf("longer than %d bytes", jsonl.MaxLine)
 	}
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
+	if trimmed := bytes.TrimSpace(data); isJSON || bytes.HasPrefix(trimmed, []byte("{")) {
 		return ingest.DecodeDocument(jsonl.Item(trimmed))
 	}
 	it := &ingest.Item{Body: string(data)}

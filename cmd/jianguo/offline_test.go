@@ -29,7 +29,7 @@ var onDirectory = map[string]struct {
 }{
 	"ingest":      {args: []string{"ITEMS"}, changes: true},
 	"reindex":     {changes: true},
-	"check":       {args: []string{"ITEMS"}, fails: "no service runs on the data directory"}, // it would be judged by a policy nobody chose
+	"check":       {args: []string{"item"}, fails: "no service runs on the data directory"}, // it would be judged by a policy nobody chose
 	"dead list":   {fails: "no service runs on the data directory"},
 	"dead show":   {args: []string{"1"}, fails: "no service runs on the data directory"},
 	"dead replay": {args: []string{"--all"}, fails: "no service runs on the data directory"},
@@ -81,6 +81,7 @@ func newOperator(t *testing.T) *operator {
 		}
 	}
 	if err = errors.Join(err, os.WriteFile(o.items, slices.Concat(article(1), []byte("\n"), article(2), []byte("\n")), 0o644),
+		os.WriteFile(filepath.Join(o.dir, "item"), article(1), 0o644),
 		os.Chmod(filepath.Dir(o.dir), 0o755), os.Chmod(o.dir, 0o777)); err != nil {
 		t.Fatal(err)
 	}
