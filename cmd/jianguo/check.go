@@ -31,7 +31,15 @@ func (c *checkCmd) Run(co *streams) error {
 		if e.Rule != index.NoRule {
 			fmt.Fprintf(co.out, " (%s)", e.Rule)
 		}
-		fmt.Fprintf(co.out, "\n  %s\n  fingerprint %s\n", e.Why, e.Fingerprint)
+		fmt.Fprintf(co.out, "\n  %s\n", e.Why)
+		if e.Of != "" {
+			fmt.Fprintf(co.out, "  earlier text %s", e.Of)
+			if e.Cluster != 0 { // it would join that
+				fmt.Fprintf(co.out, ", cluster %d", e.Cluster)
+			}
+			fmt.Fprintln(co.out)
+		}
+		fmt.Fprintf(co.out, "  fingerprint %s\n", e.Fingerprint)
 	})
 }
 
