@@ -176,11 +176,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // CheckListen refuses to let every client in by accident: an address that is not
-// loopback needs tokens, or to be asked for explicitly (insecure).
+// loopback needs tokens (--tokens), or to be asked for explicitly (--insecure).
 func CheckListen(addr string, hasTokens, insecure bool) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fmt.Errorf("api: listen address %q: want host:port: %w", addr, err)
+		return fmt.Errorf("%q: want host:port: %w", addr, err)
 	}
 	if hasTokens || insecure || host == "localhost" {
 		return nil
@@ -188,8 +188,8 @@ func CheckListen(addr string, hasTokens, insecure bool) error {
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("api: %q can be reached from other machines, and no tokens are configured: "+
-		"give tokens, listen on 127.0.0.1, or ask for it explicitly", addr)
+	return fmt.Errorf("%s can be reached from other machines: give --tokens FILE, listen on 127.0.0.1, or let every "+
+		"client in with --insecure", addr)
 }
 
 // metrics are those of the HTTP side and of the services on the bus.

@@ -91,13 +91,13 @@ func (f *serveFlags) open(co *streams, dir string) (*service, error) {
 func (f *serveFlags) openAccess(s *service) {
 	s.access = f.readAccess()
 	tokens := s.access.tokens != nil
-	must.Do(api.CheckListen(f.Listen, tokens, f.Insecure))
+	must.Dof(api.CheckListen(f.Listen, tokens, f.Insecure), "--listen")
 	if f.EditorHeader != "" && !tokens {
 		must.Do(errors.New("--editor-header needs --tokens: it is for the console, and without tokens HTTP and " +
 			"the bus are open to every client"))
 	}
 	if f.NATS == "" && f.NATSListen != "" {
-		must.Dof(api.CheckListen(f.NATSListen, tokens, f.Insecure), "bus")
+		must.Dof(api.CheckListen(f.NATSListen, tokens, f.Insecure), "--nats-listen")
 	}
 }
 
