@@ -39,6 +39,8 @@ type Config struct {
 	Policy *Policy // recorded in the directory; nil: the recorded one, of a new directory DefaultPolicy
 	// Recorded is for a policy that a new directory gets, while any other one keeps the recorded one.
 	Recorded bool
+	// Copy says that the directory is a copy to try a policy on: that it is another one is not logged.
+	Copy bool
 	// Offline writes nothing: for commands that read, while no service runs. Add must not be called.
 	Offline bool
 	// Recipe returns the hash of the recipe that makes fingerprints (segment's

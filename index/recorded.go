@@ -32,7 +32,7 @@ func (x *catalogue) record(ctx context.Context) {
 		return
 	}
 	x.setMeta(ctx, "policy", x.policy.Hash())
-	if was != nil {
+	if was != nil && !x.cfg.Copy {
 		x.log.WarnContext(ctx, "articles are judged by another policy from now on", "changed", x.policy.Changes(*was),
 			"policy", x.policy.Hash())
 	}

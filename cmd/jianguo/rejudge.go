@@ -103,8 +103,8 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 // replay judges what has arrived since a time again by a policy. It leaves the files as they are. Package must ends it.
 func (c *rejudgeCmd) replay(co *streams, segmenter *segment.Segmenter, dir string, since time.Time,
 	policy *index.Policy, stage string, each func(*maintain.Replayed)) {
-	x := must.Get(openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Language: c.Language,
-		SnapshotEvery: math.MaxInt64, Progress: co.progress.stages("rejudge: loading")}))
+	x := must.Get(openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Copy: true,
+		Language: c.Language, SnapshotEvery: math.MaxInt64, Progress: co.progress.stages("rejudge: loading")}))
 	defer x.Close()
 	progress := co.progress.stages("rejudge:")
 	must.Do(maintain.Replay(co.ctx, x, since, func(it *index.Item) *index.Article {
