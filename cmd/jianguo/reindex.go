@@ -74,15 +74,22 @@ func printReindex(co *streams, r *index.ReindexReport) {
 		fmt.Fprintf(co.out, "nothing to do: items are compared by recipe %s\n", r.Recipe)
 	} else {
 		fmt.Fprintf(co.out, "items are compared by recipe %s from now on\n", r.Recipe)
-		fmt.Fprintf(co.out, "  %d of %d items of another recipe have another fingerprint or sketch\n", r.Changed,
-			r.Items)
+		if r.Items > 0 {
+			fmt.Fprintf(co.out, "  %d of %s of another recipe have another fingerprint or sketch\n", r.Changed,
+				plural(int(r.Items), "item"))
+		} else { // back from another recipe
+			fmt.Fprintln(co.out, "  all were made by it: none has another fingerprint or sketch")
+		}
 	}
 	if r.Failed > 0 {
 		fmt.Fprintf(co.out, "  %s could not be worked on, and keep theirs too: see the log\n", plural(int(r.Failed),
 			"text"))
 	}
-	fmt.Fprintf(co.out, "  %d looked at in %.1f s (%.0f/s); verdicts, events and decisions are as they were\n",
-		r.Looked, r.Seconds, float64(r.Looked)/max(r.Seconds, 1e-9))
+	if r.Looked == 0 { // an earlier run has read them
+		return
+	}
+	fmt.Fprintf(co.out, "  %s read in %.1f s (%.0f/s); verdicts, events and decisions are as they were\n",
+		plural(int(r.Looked), "item"), r.Seconds, float64(r.Looked)/max(r.Seconds, 1e-9))
 }
 
 // askToReindex has a service reindex, and waits for the end. The service goes on with it when
