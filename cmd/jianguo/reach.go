@@ -27,7 +27,7 @@ type reachFlags struct {
 
 // busAccess is what a bus asks of a client.
 type busAccess struct {
-	Token string `help:"Token for an external bus that wants one." placeholder:"TOKEN"`
+	Token string `help:"Token for a bus that wants one; --data of an embedded one does without." placeholder:"TOKEN"`
 	busTrust
 	StreamPrefix string `help:"Begins the names of the streams, as for serve." placeholder:"PREFIX"`
 

@@ -13,7 +13,7 @@ import (
 )
 
 type restoreCmd struct {
-	From     string `help:"A directory that jianguo backup has made." required:"" placeholder:"DIR" type:"existingdir"`
+	From     string `help:"A backup, or a data directory." required:"" placeholder:"DIR" type:"existingdir"`
 	To       string `arg:"" help:"The data directory to create."`
 	Replace  bool   `help:"If it exists, give it another name, which ends in the time, and keep it."`
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
@@ -29,10 +29,14 @@ func (c *restoreCmd) Run(co *streams) error {
 	return must.Catch(func() {
 		info, err := os.Stat(filepath.Join(c.From, datadir.ManifestName))
 		must.Dof(err, "--from is no backup")
+		what := "the backup of " + info.ModTime().Local().Format(time.DateTime)
+		if _, err := datadir.ReadHolder(c.From); err == nil { // a service has run there, or runs
+			what = "a copy of the data directory " + c.From
+		}
 		b.make(co)
 		setAside(co, to)
 		must.Do(b.name(to))
-		must.Get(fmt.Fprintf(co.out, "%s is the backup of %s\n", to, info.ModTime().Local().Format(time.DateTime)))
+		must.Get(fmt.Fprintf(co.out, "%s is %s\n", to, what))
 	})
 }
 
