@@ -47,7 +47,7 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg
 			Description: "messages that were refused, with the reason in their headers"},
 		{Name: StreamItems, Subjects: itemsSubjects, MaxBytes: cfg.Bytes,
 			Discard: jetstream.DiscardNew, AllowAtomicPublish: true,
-			Description: "items on their way to a verdict; removed once applied"},
+			Description: "items on their way to a verdict; applied ones are removed by whole files"},
 	}
 	others := cfg.Others
 	for _, c := range all {
