@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -67,19 +68,30 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	return wrap.Err(err, "index: preview of %q", a.ID)
 }
 
-// Check returns the verdict that an article would get if it arrived at the given time, in seconds since 1970. It
-// changes nothing, and may run beside the writer.
+// Check returns the event, without its number, that an article would cause if it arrived at the given time, in seconds
+// since 1970; the stored one if it would change nothing. It changes nothing, and may run beside the writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
-	return x.check(ctx, match.Query{Article: a, At: at})
-}
-
-func (x *catalogue) check(ctx context.Context, q match.Query) (Event, error) {
-	e, err := must.Try(func() Event { return x.dry(ctx, q) })
+	e, err := must.Try(func() Event {
+		r := &x.forms.Load().readers
+		q, prev := x.query(ctx, r, a, at)
+		if prev == nil || !x.nothingNew(ctx, r, prev, a) {
+			return x.dry(ctx, q, prev)
+		}
+		stored := x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC LIMIT 1`, prev.ordinal)[0]
+		stored.Number = 0
+		return stored
+	})
 	return e, wrap.Err(err, "index: check")
 }
 
-// dry is the verdict that an article would get. Package must ends it.
-func (x *catalogue) dry(ctx context.Context, q match.Query) Event {
+// checkArrival is Check of an article as if its id were not known.
+func (x *catalogue) checkArrival(ctx context.Context, q match.Query) (Event, error) {
+	e, err := must.Try(func() Event { return x.dry(ctx, q, nil) })
+	return e, wrap.Err(err, "index: check")
+}
+
+// dry is the event that an article would cause, prev being the version of its id so far, or nil. Package must ends it.
+func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event {
 	a, f := q.Article, x.forms.Load()
 	j := x.judge(ctx, &f.readers, q)
 	e := Event{
@@ -91,7 +103,14 @@ func (x *catalogue) dry(ctx context.Context, q match.Query) Event {
 		e.Of = must.Get(f.id(ctx, j.Of))
 		e.Measure(measures(&j))
 	}
-	if len(j.Tied) > 0 {
+	if prev != nil {
+		e.Cause, e.Previous, e.Revision = CauseRevision, prev.state.verdict, cmp.Or(a.Revision, prev.state.revision)
+		e.Cluster = x.inherited(prev, &j)
+	}
+	if e.Cluster != 0 {
+		e.Story = must.Get(stories.Of(ctx, x.reader, e.Cluster))
+	}
+	if len(j.Tied) > 0 && e.Story == e.Cluster { // which follows none yet
 		e.Story = must.Get(stories.Of(ctx, x.reader, j.Tied[0]))
 	}
 	e.Why = Why(&e, x.cfg.Language)

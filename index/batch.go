@@ -129,39 +129,13 @@ func (b *batch) lastOf(ordinal uint32, condition string) (e eventRow) {
 
 // find returns the latest version of an id, or nil if there is none.
 func (b *batch) find(id string) *version {
-	if own := b.versions(id); len(own) > 0 {
+	if own := b.x.versions(b.ctx, &b.x.judging, id); len(own) > 0 {
 		return b.version(own[0])
 	}
 	return nil
 }
 
-// versions returns the ordinals of all versions of an id, the latest first.
-func (b *batch) versions(id string) (own []uint32) {
-	for _, ordinal := range b.x.tables.IDs.Get(nil, xxh3.HashString(id)) {
-		stored, err := b.x.judging.id(b.ctx, ordinal)
-		if !errors.Is(err, sql.ErrNoRows) && must.Get(stored, err) == id {
-			own = append(own, ordinal)
-		}
-	}
-	return own
-}
-
-// version returns a version and its state.
-func (b *batch) version(ordinal uint32) *version {
-	v := new(version)
-	r := &v.itemRow
-	must.Dof(b.query(`SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal).Scan(r.columns()...),
-		"ordinal %d", ordinal)
-	v.flags = b.x.tables.Rows.Flags(ordinal) &^ resident.Swept
-	s := &v.state
-	*s = state{r.verdict, r.rule, uint32(r.of.Int64), r.cluster, r.revision, r.seq}
-	err := b.query(`SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current WHERE ordinal = ?`,
-		ordinal).Scan(&s.verdict, &s.rule, &s.of, &s.cluster, &s.revision, &s.seq)
-	if !errors.Is(err, sql.ErrNoRows) {
-		must.Dof(err, "state of ordinal %d", ordinal)
-	}
-	return v
-}
+func (b *batch) version(ordinal uint32) *version { return b.x.version(b.ctx, &b.x.judging, ordinal) }
 
 // insert adds the row of a new version, its look-ups and, if it is an exemplar,
 // its postings. The next event emitted must be the first of this version.

@@ -17,6 +17,7 @@ import (
 	"github.com/zeebo/xxh3"
 	"pgregory.net/rapid"
 
+	"jianguo/index/indextest"
 	"jianguo/internal/must"
 	"jianguo/internal/testbed"
 )
@@ -68,9 +69,19 @@ func TestModel(t *testing.T) {
 				}
 				failing = false
 			}
+			var foretold Event
+			if a := batch[0].Article; a != nil {
+				var err error
+				if foretold, err = x.Check(context.Background(), a, seconds(batch[0].At)); err != nil {
+					rt.Fatal(err)
+				}
+			}
 			outcomes, err := x.Add(context.Background(), batch)
 			if err != nil {
 				rt.Fatal(err)
+			}
+			if batch[0].Article != nil {
+				fulfilled(rt, foretold, outcomes[0].Event)
 			}
 			for i := range batch {
 				var v *modelVersion
@@ -408,6 +419,65 @@ func TestCheckStoresNothing(t *testing.T) {
 	if _, events := x.Applied(); events != 1 {
 		t.Errorf("%d events", events)
 	}
+	mustVerify(t, x)
+}
+
+// fulfilled fails the test if publishing an item causes another event than Check said. A check does not know the number
+// of an event, and of a cluster that the item begins.
+func fulfilled(t tester, foretold, e Event) {
+	t.Helper()
+	if foretold.Cluster == 0 {
+		e.Cluster, e.Story, foretold.Story = 0, 0, 0
+	}
+	e.Number = 0
+	of := func(e Event) string {
+		return fmt.Sprint(e.Number, e.ID, " r", e.Revision, e.Verdict, e.Previous, e.Cause, e.Rule, e.Of, e.Cluster, e.Story, e.Why)
+	}
+	if of(foretold) != of(e) {
+		t.Fatalf("the check said %s, publishing %s", of(foretold), of(e))
+	}
+}
+
+// TestCheckOfKnownItem: an item that is known is checked as it would be published: not against itself.
+func TestCheckOfKnownItem(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	defer func() { _ = x.Close() }()
+	ctx := context.Background()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(7, 7))}
+	body, other := string(p.Words(200)), string(p.Words(200))
+	seq := uint64(0)
+	is := func(id, body string, revision int64, want Verdict, cause Cause, cluster uint32) {
+		t.Helper()
+		a := indextest.ArticleOf(id, body)
+		a.Revision = revision
+		e, err := x.Check(ctx, a, seconds(testStart))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Verdict != want || e.Cause != cause || e.Cluster != cluster {
+			t.Errorf("%s is %s by %s in %d, want %s by %s in %d", id, e.Verdict, e.Cause, e.Cluster, want, cause, cluster)
+		}
+		seq++
+		out, err := x.Add(ctx, []Mutation{{Seq: seq, At: testStart, Article: a}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fulfilled(t, e, out[0].Event)
+	}
+	is("a", body, 5, Unique, CauseIngest, 0)
+	is("a", body, 5, Unique, CauseIngest, 1)
+	is("a", body+"更正", 6, Unique, CauseRevision, 1)
+	is("a", body+string(p.Words(40)), 7, Unique, CauseRevision, 1)
+	is("a", body+"更正", 4, Unique, CauseRevision, 1) // older than what is stored
+	is("b", other, 0, Unique, CauseIngest, 0)
+	is("a", other, 8, Duplicate, CauseRevision, 4)
+	is("a", body, 9, Unique, CauseRevision, 0)
+	seq++
+	if _, err := x.Add(ctx, []Mutation{{Seq: seq, At: testStart, Withdraw: &Withdrawal{ID: "a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	is("a", body, 0, Withdrawn, CauseWithdrawal, 6)
+	is("a", body, 10, Unique, CauseRevision, 6) // not blocked by itself
 	mustVerify(t, x)
 }
 

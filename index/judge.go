@@ -1,12 +1,20 @@
 package index
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/zeebo/xxh3"
 
 	"jianguo/index/match"
+	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/internal/must"
 )
+
+// Package must ends the functions below that read the catalogue. They may run beside the writer.
 
 // under returns the level that articles of a source are judged at.
 func (x *catalogue) under(source string) *level {
@@ -14,7 +22,20 @@ func (x *catalogue) under(source string) *level {
 	return x.levels[strictness]
 }
 
-// judge judges an article by its text, then applies the policy of its source. Package must ends it.
+// query is how an article that arrives at a time is judged: never against another version of its id. It also returns
+// the latest of these; nil: there is none.
+func (x *catalogue) query(ctx context.Context, r *readers, a *Article, at uint32) (q match.Query, prev *version) {
+	q = match.Query{Article: a, At: at}
+	for i, own := range x.versions(ctx, r, a.ID) {
+		if i == 0 {
+			prev, q.Except = x.version(ctx, r, own), map[uint32]bool{}
+		}
+		q.Except[own] = true
+	}
+	return q, prev
+}
+
+// judge judges an article by its text, then applies the policy of its source.
 func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.Judgement {
 	source := q.Article.Source
 	j := must.Get(x.under(source).Judge(ctx, &r.Reader, q))
@@ -37,4 +58,60 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.
 		}
 	}
 	return j
+}
+
+// nothingNew reports whether a publish of a known id changes nothing but the revision: it is older than the stored
+// version, or has the same content.
+func (x *catalogue) nothingNew(ctx context.Context, r *readers, prev *version, a *Article) bool {
+	known := prev.state.revision
+	if a.Revision != 0 && a.Revision <= known {
+		return true
+	}
+	if prev.state.verdict == Withdrawn {
+		// Only a higher revision brings a withdrawn item back.
+		return a.Revision <= known
+	}
+	var exact []byte
+	must.Do(r.DB.QueryRowContext(ctx, `SELECT exact FROM `+r.Compared+` WHERE ordinal = ?`, prev.ordinal).Scan(&exact))
+	return a.Title == prev.title && (a.Blank && exact == nil || bytes.Equal(a.Exact[:], exact))
+}
+
+// inherited returns the cluster that a new version has by its judgement, or from the version before: an accepted
+// revision of a lead leads the same cluster. 0: its own.
+func (x *catalogue) inherited(prev *version, j *match.Judgement) uint32 {
+	if j.Verdict == Duplicate || j.Rule == ByPreference {
+		return j.Cluster
+	}
+	if c, lead := x.clusters.Lead(prev.state.cluster); lead == prev.ordinal {
+		return c
+	}
+	return j.Cluster
+}
+
+// versions returns the ordinals of all versions of an id, the latest first.
+func (x *catalogue) versions(ctx context.Context, r *readers, id string) (own []uint32) {
+	for _, ordinal := range x.tables.IDs.Get(nil, xxh3.HashString(id)) {
+		stored, err := r.id(ctx, ordinal)
+		if !errors.Is(err, sql.ErrNoRows) && must.Get(stored, err) == id {
+			own = append(own, ordinal)
+		}
+	}
+	return own
+}
+
+// version returns a version and its state.
+func (x *catalogue) version(ctx context.Context, r *readers, ordinal uint32) *version {
+	v := new(version)
+	i := &v.itemRow
+	must.Dof(r.DB.QueryRowContext(ctx, `SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal).
+		Scan(i.columns()...), "ordinal %d", ordinal)
+	v.flags = x.tables.Rows.Flags(ordinal) &^ resident.Swept
+	s := &v.state
+	*s = state{i.verdict, i.rule, uint32(i.of.Int64), i.cluster, i.revision, i.seq}
+	err := r.DB.QueryRowContext(ctx, `SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current
+		WHERE ordinal = ?`, ordinal).Scan(&s.verdict, &s.rule, &s.of, &s.cluster, &s.revision, &s.seq)
+	if !errors.Is(err, sql.ErrNoRows) {
+		must.Dof(err, "state of ordinal %d", ordinal)
+	}
+	return v
 }

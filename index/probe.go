@@ -19,7 +19,7 @@ type Probe struct {
 	Last     uint32          // ordinal
 	Outlined <-chan struct{} // closed when outlines have been read after a start
 
-	// Check is Index.Check for a query that is not compared with all versions.
+	// Check is Index.Check for a query that is not compared with all versions. What is stored of the id is ignored.
 	Check func(context.Context, match.Query) (Event, error)
 }
 
@@ -28,6 +28,6 @@ func (x *Index) Probe() Probe {
 	f := x.forms.Load()
 	return Probe{
 		Tables: x.tables, Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: &f.Reader,
-		Overlay: f.overlay, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
+		Overlay: f.overlay, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.checkArrival,
 	}
 }

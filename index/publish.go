@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"database/sql"
 	"encoding/json"
@@ -15,18 +14,25 @@ import (
 // publish applies one published article.
 func (b *batch) publish(m *Mutation) Outcome {
 	a := m.Article
-	prev := b.find(a.ID)
-	if prev != nil && b.nothingNew(prev, a, m.Seq) {
+	q, prev := b.x.query(b.ctx, &b.x.judging, a, seconds(m.At))
+	if prev != nil && b.x.nothingNew(b.ctx, &b.x.judging, prev, a) {
+		if s := prev.state; a.Revision > s.revision { // with the same content
+			s.revision, s.seq = a.Revision, m.Seq
+			b.setState(prev, prev.flags, s)
+		}
 		return b.unchanged(prev)
 	}
-	j := b.judge(m, prev != nil)
+	q.Preview, _ = a.Preview.(*match.Preview)
+	j := b.x.judge(b.ctx, &b.x.judging, q)
 	r := b.row(m, &j)
 	cause := CauseIngest
 	var previous Verdict
 	if prev != nil {
 		cause, previous = CauseRevision, prev.state.verdict
 		r.revision = cmp.Or(r.revision, prev.state.revision)
-		r.cluster = b.inherited(prev, &j, r.cluster)
+		if c := b.x.inherited(prev, &j); c == j.Cluster || !(teller{b}).leaves(c, prev.id, &j) {
+			r.cluster = cmp.Or(c, r.cluster)
+		}
 	}
 	b.insert(r, a)
 	teller{b}.tie(r, &j)
@@ -50,56 +56,6 @@ func (b *batch) publish(m *Mutation) Outcome {
 		b.setState(v, v.flags&^resident.Exemplar, v.state)
 	}
 	return Outcome{Changed: true, Event: ev}
-}
-
-// judge judges a published article, never against another version of a known id.
-func (b *batch) judge(m *Mutation, known bool) match.Judgement {
-	a := m.Article
-	q := match.Query{Article: a, At: seconds(m.At)}
-	if known {
-		q.Except = map[uint32]bool{}
-		for _, own := range b.versions(a.ID) {
-			q.Except[own] = true
-		}
-	}
-	q.Preview, _ = a.Preview.(*match.Preview)
-	return b.x.judge(b.ctx, &b.x.judging, q)
-}
-
-// nothingNew reports whether a publish of a known id changes nothing: it is older
-// than the stored version, or has the same content. A higher revision with the
-// same content is stored.
-func (b *batch) nothingNew(prev *version, a *Article, seq uint64) bool {
-	known := prev.state.revision
-	if a.Revision != 0 && a.Revision <= known {
-		return true
-	}
-	if prev.state.verdict == Withdrawn {
-		// Only a higher revision brings a withdrawn item back.
-		return a.Revision <= known
-	}
-	var exact []byte
-	must.Do(b.query(`SELECT exact FROM `+b.x.judging.Compared+` WHERE ordinal = ?`, prev.ordinal).Scan(&exact))
-	same := a.Title == prev.title && (a.Blank && exact == nil || bytes.Equal(a.Exact[:], exact))
-	if same && a.Revision > known {
-		s := prev.state
-		s.revision, s.seq = a.Revision, seq
-		b.setState(prev, prev.flags, s)
-	}
-	return same
-}
-
-// inherited returns the cluster of a new version. An accepted revision of a lead
-// leads the same cluster, unless it leaves the story of that.
-func (b *batch) inherited(prev *version, j *match.Judgement, cluster uint32) uint32 {
-	if j.Verdict == Duplicate || j.Rule == ByPreference {
-		return cluster
-	}
-	c, lead := b.x.clusters.Lead(prev.state.cluster)
-	if lead == prev.ordinal && !(teller{b}).leaves(c, prev.id, j) {
-		return c
-	}
-	return cluster
 }
 
 // row returns the items row of a new version.

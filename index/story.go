@@ -70,7 +70,7 @@ func (b teller) leaves(id uint32, item string, j *match.Judgement) bool {
 // ordered reports whether an editor put a telling where it is in its story, and that was not taken back. The events of
 // its lead say so; if another item founded it, it may have been an event of that one.
 func (b teller) ordered(id uint32, item string) (ordered bool) {
-	own := b.versions(item)
+	own := b.x.versions(b.ctx, &b.x.judging, item)
 	must.Do(b.query(`SELECT coalesce(sum(iif(restores IS NULL, 1, -1)), 0) > 0 FROM events
 		WHERE ordinal IN (SELECT value FROM json_each(?)) AND cause = ? AND verdict = previous`, sqlite.List(own),
 		CauseEditor).Scan(&ordered))
