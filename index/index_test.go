@@ -481,6 +481,54 @@ func TestCheckOfKnownItem(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestSameRevision: of messages with one revision the later one is the newer, a withdrawal is final, and what comes again
+// changes nothing.
+func TestSameRevision(t *testing.T) {
+	ctx := context.Background()
+	publish := func(text string, revision int64) Mutation {
+		a := article("a", text, uint64(len(text))<<40|0xff)
+		a.Revision = revision
+		return Mutation{Article: a}
+	}
+	withdraw := func(revision int64) Mutation {
+		return Mutation{Withdraw: &Withdrawal{ID: "a", Revision: revision}}
+	}
+	for _, c := range []struct {
+		what    string
+		stored  []Mutation
+		then    Mutation
+		changed bool
+		verdict Verdict
+	}{
+		{"the same text", []Mutation{publish("one", 7)}, publish("one", 7), false, Unique},
+		{"another text", []Mutation{publish("one", 7)}, publish("other", 7), true, Unique},
+		{"another text of an older revision", []Mutation{publish("one", 7)}, publish("other", 6), false, Unique},
+		{"a withdrawal", []Mutation{publish("one", 7)}, withdraw(7), true, Withdrawn},
+		{"an older withdrawal", []Mutation{publish("one", 7)}, withdraw(6), false, Unique},
+		{"a withdrawal again", []Mutation{publish("one", 7), withdraw(7)}, withdraw(7), false, Withdrawn},
+		{"the text that was withdrawn", []Mutation{publish("one", 7), withdraw(7)}, publish("one", 7), false, Withdrawn},
+		{"another text, withdrawn", []Mutation{publish("one", 7), withdraw(7)}, publish("other", 7), false, Withdrawn},
+		{"what was withdrawn before it came", []Mutation{withdraw(7)}, publish("one", 7), false, Withdrawn},
+	} {
+		x := openTest(t, t.TempDir(), nil)
+		var last Outcome
+		for i, m := range append(c.stored, c.then) {
+			m.Seq, m.At = uint64(i+1), testStart
+			out, err := x.Add(ctx, []Mutation{m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = out[0]
+		}
+		if last.Changed != c.changed || last.Event.Verdict != c.verdict || last.Event.Revision != 7 {
+			t.Errorf("%s: changed %v, %s of revision %d; want %v, %s", c.what, last.Changed, last.Event.Verdict,
+				last.Event.Revision, c.changed, c.verdict)
+		}
+		mustVerify(t, x)
+		_ = x.Close()
+	}
+}
+
 func TestEventsReadAsTheyWereReturned(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()

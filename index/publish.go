@@ -126,7 +126,7 @@ func (b *batch) withdraw(m *Mutation) Outcome {
 	if v == nil {
 		return b.tombstone(m)
 	}
-	if w.Revision != 0 && w.Revision <= v.state.revision {
+	if w.Revision != 0 && w.Revision < v.state.revision {
 		return b.unchanged(v)
 	}
 	was, f := v.state, v.flags
