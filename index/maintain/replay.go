@@ -20,6 +20,7 @@ type replay struct {
 	x        *index.Index
 	db       *sql.DB
 	policies map[string]index.SourcePolicy
+	left     map[uint32]bool // versions that nothing is judged against, by leaves
 }
 
 // Replayed is an arrival as it was judged then and as it is judged now.
@@ -40,14 +41,18 @@ type Replayed struct {
 // nothing else use that Index.
 func Replay(ctx context.Context, x *index.Index, since time.Time, prepare func(*index.Item) *index.Article,
 	each func(*Replayed), progress func(done, total int64)) error {
-	r := &replay{Probe: x.Probe(), x: x, db: x.Tables()}
+	r := &replay{Probe: x.Probe(), x: x, db: x.Tables(), left: map[uint32]bool{}}
 	return wrap.Err(must.Catch(func() {
 		r.policies = must.Get(x.SourcePolicies(ctx))
 		var first uint32
 		must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(min(ordinal), ?) FROM items
 			WHERE arrived_at >= ?`, r.Last+1, since.UnixMilli()).Scan(&first))
 		for ordinal := first; ordinal <= r.Last; ordinal++ {
-			if f := r.Rows.Flags(ordinal); f&resident.Exemplar != 0 {
+			f := r.Rows.Flags(ordinal)
+			if r.leaves(ctx, ordinal, f) {
+				r.left[ordinal] = true
+			}
+			if f&resident.Exemplar != 0 {
 				r.expose(ctx, ordinal, f&^resident.Exemplar)
 			}
 		}
@@ -59,6 +64,19 @@ func Replay(ctx context.Context, x *index.Index, since time.Time, prepare func(*
 			progress(int64(ordinal-first+1), int64(r.Last-first+1))
 		}
 	}), "replay")
+}
+
+// leaves reports whether nothing is judged against a version any more: it was withdrawn and not blocked, or superseded,
+// and no version of its item leads the cluster. Package must ends it.
+func (r *replay) leaves(ctx context.Context, ordinal uint32, f resident.Flags) (left bool) {
+	withdrawn := f.Verdict() == index.Withdrawn && f&resident.Blocked == 0
+	if !withdrawn && (f&resident.Superseded == 0 || f.Verdict() == index.Duplicate) {
+		return false
+	}
+	lead, _ := r.Clusters.Own(r.Rows.Cluster(ordinal))
+	must.Do(r.db.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM items v JOIN items l ON l.id = v.id
+		WHERE v.ordinal = ? AND l.ordinal = ?)`, ordinal, lead).Scan(&left))
+	return left
 }
 
 // giveBack makes those versions leads again that arrived before the first one that is judged and lost the lead to
@@ -118,8 +136,11 @@ func (r *replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.
 		q.Except[own] = true
 	}
 	now := must.Get(r.Check(ctx, q))
-	own, cluster := r.Rows.Cluster(ordinal), ordinal
+	own, cluster, after := r.Rows.Cluster(ordinal), ordinal, now.Verdict
 	switch {
+	case r.left[ordinal] && now.Verdict.Accepted():
+		after = index.Withdrawn
+		r.Clusters.Set(ordinal, 0, 0)
 	case now.Rule == index.ByPreference:
 		cluster = now.Cluster
 		r.Clusters.Set(ordinal, ordinal, 0)
@@ -133,7 +154,7 @@ func (r *replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.
 		r.Clusters.Set(ordinal, ordinal, 0)
 	}
 	r.Rows.SetCluster(ordinal, cluster)
-	r.expose(ctx, ordinal, resident.Arrival(now.Verdict, q.Article.Blank)|blocked)
+	r.expose(ctx, ordinal, resident.Arrival(after, q.Article.Blank)|blocked)
 	return &Replayed{Source: it.Source, Was: it.Event, Now: now}
 }
 

@@ -115,3 +115,87 @@ func TestReplayIsTheFeed(t *testing.T) {
 		t.Errorf("no verdict changed: this proves nothing")
 	}
 }
+
+// TestReplayWithoutWithdrawn: nothing is judged against a text that was withdrawn with promote, of whichever version of its
+// item; the policy in force says what it said. A copy that came before the withdrawal has no earlier text now.
+func TestReplayWithoutWithdrawn(t *testing.T) {
+	ctx := context.Background()
+	policy := index.DefaultPolicy()
+	x, err := index.Open(ctx, index.Config{
+		Dir: t.TempDir(), Policy: &policy, Language: index.English, Relaxed: true, SweepEvery: -1,
+		Normal: func(title, body string) compare.Text { return compare.Text{Body: body} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = x.Close() }()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(9, 9))}
+	seq := uint64(0)
+	add := func(m index.Mutation) index.Event {
+		t.Helper()
+		seq++
+		m.Seq, m.At = seq, indextest.Start.Add(time.Duration(seq)*time.Minute)
+		out, err := x.Add(ctx, []index.Mutation{m})
+		if err != nil || !out[0].Changed {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return out[0].Event
+	}
+	publish := func(id, body string, revision int64, want string) {
+		t.Helper()
+		a := indextest.ArticleOf(id, body)
+		a.Revision = revision
+		e := add(index.Mutation{Article: a})
+		if got := fmt.Sprint(e.Verdict, " ", e.Rule, " ", e.Of); got != want {
+			t.Fatalf("%s is %s, want %s", id, got, want)
+		}
+	}
+	withdraw := func(id string, promote bool) {
+		t.Helper()
+		add(index.Mutation{Withdraw: &index.Withdrawal{ID: id, Promote: promote}})
+	}
+	text := func() string { return string(p.Words(200)) }
+
+	body := text()
+	publish("gone", body, 1, "unique  ")
+	withdraw("gone", true)
+	publish("again", body, 0, "unique  ")
+	publish("gone", body, 2, "duplicate exact again")
+
+	body = text()
+	publish("revised", body, 0, "unique  ")
+	publish("revised", body+"更正", 0, "unique  ")
+	withdraw("revised", true)
+	publish("as before", body, 0, "unique  ")
+
+	body = text()
+	publish("left", body, 0, "unique  ")
+	publish("heir", body, 0, "duplicate exact left")
+	withdraw("left", true)
+	publish("after", body, 0, "duplicate exact heir")
+
+	body = text()
+	publish("taken down", body, 1, "unique  ")
+	withdraw("taken down", false)
+	publish("blocked", body, 0, "duplicate blocked taken down")
+	publish("taken down", body+"更正", 2, "unique  ")
+	publish("late", body, 0, "duplicate exact taken down")
+	indextest.MustVerify(t, x)
+
+	err = Replay(ctx, x, indextest.Start, func(it *index.Item) *index.Article { return indextest.ArticleOf(it.ID, *it.Body) },
+		func(one *Replayed) {
+			want := one.Was
+			switch one.Was.ID {
+			case "heir":
+				want.Verdict, want.Rule, want.Of = index.Unique, 0, ""
+			case "blocked": // the takedown was revoked
+				want.Rule = index.ByExact
+			}
+			if now := one.Now; now.Verdict != want.Verdict || now.Rule != want.Rule || now.Of != want.Of {
+				t.Errorf("%s is %s %s %s, want %s %s %s", now.ID, now.Verdict, now.Rule, now.Of, want.Verdict, want.Rule, want.Of)
+			}
+		}, func(done, total int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
