@@ -481,8 +481,8 @@ func TestCheckOfKnownItem(t *testing.T) {
 	mustVerify(t, x)
 }
 
-// TestSameRevision: of messages with one revision the later one is the newer, a withdrawal is final, and what comes again
-// changes nothing.
+// TestSameRevision: what comes again changes nothing, and another text of the stored revision does not either; a withdrawal
+// of that revision withdraws, and is final.
 func TestSameRevision(t *testing.T) {
 	ctx := context.Background()
 	publish := func(text string, revision int64) Mutation {
@@ -501,7 +501,7 @@ func TestSameRevision(t *testing.T) {
 		verdict Verdict
 	}{
 		{"the same text", []Mutation{publish("one", 7)}, publish("one", 7), false, Unique},
-		{"another text", []Mutation{publish("one", 7)}, publish("other", 7), true, Unique},
+		{"another text", []Mutation{publish("one", 7)}, publish("other", 7), false, Unique},
 		{"another text of an older revision", []Mutation{publish("one", 7)}, publish("other", 6), false, Unique},
 		{"a withdrawal", []Mutation{publish("one", 7)}, withdraw(7), true, Withdrawn},
 		{"an older withdrawal", []Mutation{publish("one", 7)}, withdraw(6), false, Unique},

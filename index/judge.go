@@ -64,7 +64,7 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.
 // version, or has the same content.
 func (x *catalogue) nothingNew(ctx context.Context, r *readers, prev *version, a *Article) bool {
 	known := prev.state.revision
-	if a.Revision != 0 && a.Revision < known {
+	if a.Revision != 0 && a.Revision <= known {
 		return true
 	}
 	if prev.state.verdict == Withdrawn {

@@ -140,7 +140,7 @@ func (m *model) match(id string, fingerprint uint64, exact string) (of *modelVer
 func (m *model) publish(a *Article) *modelVersion {
 	prev := m.latest(a.ID)
 	if prev != nil {
-		stale := a.Revision != 0 && a.Revision < prev.revision
+		stale := a.Revision != 0 && a.Revision <= prev.revision
 		if stale || prev.verdict == Withdrawn && a.Revision <= prev.revision {
 			return prev
 		}
