@@ -105,7 +105,7 @@ func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event
 	}
 	if prev != nil {
 		e.Cause, e.Previous, e.Revision = CauseRevision, prev.state.verdict, cmp.Or(a.Revision, prev.state.revision)
-		e.Cluster = x.inherited(prev, &j)
+		e.Cluster = x.inherited(ctx, &f.readers, prev, a, &j)
 	}
 	if e.Cluster != 0 {
 		e.Story = must.Get(stories.Of(ctx, x.reader, e.Cluster))

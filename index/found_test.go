@@ -47,7 +47,7 @@ func TestEventOfUndoNamesTheClusterOfTheItem(t *testing.T) {
 	mustVerify(t, x)
 }
 
-// A lead whose text is revised to nothing leads on. An editor can give the story another
+// A lead that was withdrawn and comes back without a text leads on. An editor can give the story another
 // lead and take that back. A blank lead has no postings, as its sketch is empty (found
 // by TestSweepChangesNoVerdict).
 func TestBlankTextLeadsAgain(t *testing.T) {
@@ -58,7 +58,8 @@ func TestBlankTextLeadsAgain(t *testing.T) {
 	_, err := x.Add(context.Background(), []Mutation{
 		{Seq: 1, At: testStart, Article: article("lead", "a story", 0xfedcba9876543210)},
 		{Seq: 2, At: testStart, Article: article("copy", "a story", 0xfedcba9876543210)},
-		{Seq: 3, At: testStart, Article: blank},
+		{Seq: 3, At: testStart, Withdraw: &Withdrawal{ID: "lead"}},
+		{Seq: 4, At: testStart, Article: blank},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -481,6 +481,77 @@ func TestCheckOfKnownItem(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestReplacedText: a revision to a text that has nothing to do with the earlier one gives that up, as a withdrawal with
+// promote does: its oldest copy is accepted, later ones are judged by what is left, and no cluster has both texts. A
+// correction keeps the cluster, in which a copy of the uncorrected text is a copy.
+func TestReplacedText(t *testing.T) {
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(7, 8))}
+	long, other := string(p.Words(200)), string(p.Words(200))
+	blank := func() *Article { return article("a", "", 0) }
+	text := func(body string) func() *Article {
+		return func() *Article { return indextest.ArticleOf("a", body) }
+	}
+	for _, c := range []struct {
+		what     string
+		revised  func() *Article
+		replaced bool
+	}{
+		{"an unrelated text", text(other), true},
+		{"no text", blank, true},
+		{"a correction", text(long[:30] + "更正" + long[36:]), false},
+		{"more text", text(long + string(p.Words(400))), false},
+		{"less text", text(string([]rune(long)[:90])), false},
+	} {
+		for _, copied := range []bool{false, true} {
+			x := openTexts(t, t.TempDir(), 0)
+			add(t, x, 1, "a", long)
+			if copied {
+				add(t, x, 2, "copy", long)
+				add(t, x, 3, "copied again", long)
+			}
+			a := c.revised()
+			e, err := x.Check(t.Context(), a, seconds(testStart))
+			out, err2 := x.Add(t.Context(), []Mutation{{Seq: 4, At: testStart, Article: a}})
+			if err := errors.Join(err, err2); err != nil {
+				t.Fatal(err)
+			}
+			fulfilled(t, e, out[0].Event)
+			if e := out[0].Event; e.Verdict != Unique || e.Cause != CauseRevision || (e.Cluster == 1) == c.replaced {
+				t.Errorf("%s is %s by %s in %d", c.what, e.Verdict, e.Cause, e.Cluster)
+			}
+			want := `duplicate of "a" in 1`
+			switch {
+			case c.replaced && copied:
+				want = `duplicate of "copy" in 1`
+				is(t, x, "copy", `unique of "" in 1`)
+				is(t, x, "copied again", `duplicate of "a" in 1`)
+			case c.replaced:
+				want = `unique of "" in 3`
+			}
+			add(t, x, 5, "late", long)
+			is(t, x, "late", want)
+			if !a.Blank {
+				add(t, x, 6, "copy of the revision", a.Text.Body)
+				is(t, x, "copy of the revision", fmt.Sprintf(`duplicate of "a" in %d`, out[0].Event.Cluster))
+			}
+			mustVerify(t, x)
+			_ = x.Close()
+		}
+	}
+}
+
+// is fails the test if an item has another verdict.
+func is(t tester, x *Index, id, want string) {
+	t.Helper()
+	it, err := x.Item(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%s of %q in %d", it.Event.Verdict, it.Event.Of, it.Event.Cluster); got != want {
+		t.Fatalf("%s is %s, want %s", id, got, want)
+	}
+}
+
 // TestSameRevision: what comes again changes nothing, and another text of the stored revision does not either; a withdrawal
 // of that revision withdraws, and is final.
 func TestSameRevision(t *testing.T) {

@@ -77,15 +77,18 @@ func (x *catalogue) nothingNew(ctx context.Context, r *readers, prev *version, a
 }
 
 // inherited returns the cluster that a new version has by its judgement, or from the version before: an accepted
-// revision of a lead leads the same cluster. 0: its own.
-func (x *catalogue) inherited(prev *version, j *match.Judgement) uint32 {
+// revision of a lead leads the same cluster. An unrelated text does not: copies of the earlier text are no copies of
+// it. 0: its own.
+func (x *catalogue) inherited(ctx context.Context, r *readers, prev *version, a *Article, j *match.Judgement) uint32 {
 	if j.Verdict == Duplicate || j.Rule == ByPreference {
 		return j.Cluster
 	}
-	if c, lead := x.clusters.Lead(prev.state.cluster); lead == prev.ordinal {
-		return c
+	c, lead := x.clusters.Lead(prev.state.cluster)
+	if lead != prev.ordinal || prev.state.verdict.Accepted() &&
+		must.Get(x.under(a.Source).Replaces(ctx, &r.Reader, a, prev.ordinal)) {
+		return j.Cluster
 	}
-	return j.Cluster
+	return c
 }
 
 // versions returns the ordinals of all versions of an id, the latest first.

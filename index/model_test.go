@@ -55,7 +55,7 @@ func (m *model) path(cluster int) (path []int) {
 // lead keeps its cluster, unless it left the story of that; who leads a cluster of another id stays in its story.
 func (m *model) lead(v, prev *modelVersion, tells int) {
 	told := m.path(tells)
-	if v.cluster = v.number; prev != nil && m.clusters[prev.cluster].lead == prev {
+	if v.cluster = v.number; prev != nil && m.clusters[prev.cluster].lead == prev && !m.replaces(v, prev) {
 		was := m.path(prev.cluster)
 		stays := m.versions[prev.cluster-1].id != v.id || len(was) == 1
 		if stays || tells != 0 && told[len(told)-1] == was[len(was)-1] {
@@ -184,6 +184,12 @@ func (m *model) publish(a *Article) *modelVersion {
 		m.yield(yields, v)
 	}
 	return v
+}
+
+// replaces reports whether a version has nothing to do with the accepted one that it revises.
+func (m *model) replaces(v, prev *modelVersion) bool {
+	return prev.verdict != Withdrawn && (v.exact == "" || prev.exact == "" ||
+		bits.OnesCount64(v.fingerprint^prev.fingerprint) > m.distance)
 }
 
 // yield replaces the lead old with v.

@@ -162,7 +162,7 @@ func TestSweptComesBack(t *testing.T) {
 		touch func(x *Index, at time.Time) error
 	}{
 		{"revised and copied", func(x *Index, at time.Time) error {
-			_, err := x.Add(ctx, []Mutation{{Seq: 3, At: at, Article: article("a", "rewritten", 0x77<<40)}, {Seq: 4, At: at, Article: article("e", "its copy", 0x77<<40|1)}})
+			_, err := x.Add(ctx, []Mutation{{Seq: 3, At: at, Article: article("a", "corrected", 0xff<<20|7<<40)}, {Seq: 4, At: at, Article: article("e", "its copy", 0xff<<20|7<<40|1<<60)}})
 			return err
 		}},
 		{"merged into a living one", func(x *Index, at time.Time) error {

@@ -137,7 +137,8 @@ func TestOneOfManyIsAccepted(t *testing.T) {
 func TestRevisionsAndWithdrawals(t *testing.T) {
 	svc := start(t, t.TempDir(), nil)
 	r := rand.New(rand.NewPCG(5, 5))
-	first, second := strings.Join(sentence(r, 80), ""), strings.Join(sentence(r, 80), "")
+	first := strings.Join(sentence(r, 80), "")
+	second := first + strings.Join(sentence(r, 20), "")
 	expect := func(step string, o *Outcome, verdict index.Verdict, changed bool) {
 		t.Helper()
 		if o.Event == nil || o.Event.Verdict != verdict || o.Changed != changed {

@@ -92,7 +92,7 @@ func (c *chaos) write(ctx context.Context, to outlet, http *http.Client) {
 		case what < 18:
 			a := leads[pick]
 			a.revision++
-			a.body = c.text()
+			a.body += strings.SplitAfter(c.text(), "。")[0] // a correction: copies stay copies
 			if !c.change(a, "unique", a.body, func() error { return c.sent(ctx, to, a) }) {
 				leads = slices.Delete(leads, pick, pick+1)
 			}

@@ -117,7 +117,8 @@ func TestReplayIsTheFeed(t *testing.T) {
 }
 
 // TestReplayWithoutWithdrawn: nothing is judged against a text that was withdrawn with promote, of whichever version of its
-// item; the policy in force says what it said. A copy that came before the withdrawal has no earlier text now.
+// item, or that an unrelated one replaced; the policy in force says what it said. A copy that came before the withdrawal
+// has no earlier text now.
 func TestReplayWithoutWithdrawn(t *testing.T) {
 	ctx := context.Background()
 	policy := index.DefaultPolicy()
@@ -180,6 +181,11 @@ func TestReplayWithoutWithdrawn(t *testing.T) {
 	publish("blocked", body, 0, "duplicate blocked taken down")
 	publish("taken down", body+"更正", 2, "unique  ")
 	publish("late", body, 0, "duplicate exact taken down")
+
+	body = text()
+	publish("replaced", body, 0, "unique  ")
+	publish("replaced", text(), 0, "unique  ")
+	publish("anew", body, 0, "unique  ")
 	indextest.MustVerify(t, x)
 
 	err = Replay(ctx, x, indextest.Start, func(it *index.Item) *index.Article { return indextest.ArticleOf(it.ID, *it.Body) },

@@ -9,7 +9,9 @@ import (
 
 	"jianguo/compare"
 	"jianguo/compare/reason"
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
+	"jianguo/simhash"
 )
 
 // comparison is how an article compares with one exemplar.
@@ -296,6 +298,24 @@ func (m *Matcher) Adds(ctx context.Context, r *Reader, later, earlier uint32) (i
 		}
 	}
 	return max(1, compare.Adds(docs[0], docs[1])), nil
+}
+
+// Replaces reports whether an article has nothing to do with an earlier version of its id: one of the two is blank, or
+// comparing their texts would find nothing; by the textbook rule, if it is no copy.
+func (m *Matcher) Replaces(ctx context.Context, r *Reader, a *verdict.Article, ordinal uint32) (bool, error) {
+	s, err := m.exemplars.sketch(ctx, r, ordinal)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil // blank
+	}
+	if err != nil || a.Blank {
+		return true, err
+	}
+	if m.policy.Rules == verdict.RulesHamming {
+		p, err := resident.ReadPosting(ctx, r.DB, r.Compared, ordinal)
+		return simhash.Distance(p.Fingerprint, a.Print.Fingerprint) > m.policy.Distance, err
+	}
+	e := a.Sketch.Overlap(&s.Outline)
+	return m.policy.Unrelated(&e), nil
 }
 
 // residueOf is what carries no weight in texts of a source; nil: nothing.
