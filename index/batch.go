@@ -109,18 +109,12 @@ func (b *batch) again(m *Mutation) Outcome {
 
 // unchanged returns the last event of a version as the outcome.
 func (b *batch) unchanged(v *version) Outcome {
-	e := b.lastEvent(v.ordinal)
+	e := b.lastEvent(v.ordinal, `1`)
 	return Outcome{Event: b.render(&e, &v.itemRow)}
 }
 
-func (b *batch) lastEvent(ordinal uint32) eventRow { return b.lastOf(ordinal, `1`) }
-
-// reason is the last event that says why a version has its verdict: a decision that moves its telling does not.
-func (b *batch) reason(ordinal uint32) eventRow {
-	return b.lastOf(ordinal, `NOT (cause = 5 AND verdict = previous AND restores IS NULL)`)
-}
-
-func (b *batch) lastOf(ordinal uint32, condition string) (e eventRow) {
+// lastEvent returns the last event of a version that fits a condition; `1`: of all.
+func (b *batch) lastEvent(ordinal uint32, condition string) (e eventRow) {
 	err := b.query(`SELECT `+eventColumns+`, `+eventStands+` FROM events e WHERE number IN (`+eventsOf+`)
 		AND `+condition+` ORDER BY number DESC LIMIT 1`, ordinal).Scan(append(e.columns(), &e.stands)...)
 	must.Dof(err, "last event of ordinal %d", ordinal)

@@ -168,7 +168,7 @@ func (d *decision) expected(v *version) {
 	if d.req.Expect == 0 && d.req.Seen == 0 {
 		return
 	}
-	e := d.lastEvent(v.ordinal)
+	e := d.lastEvent(v.ordinal, `1`)
 	var problem string
 	switch {
 	case d.req.Expect != 0 && d.req.Expect != v.state.verdict:
@@ -251,6 +251,11 @@ func (d *decision) tell() {
 		d.events = append(d.events, d.emit(c.event, c.item))
 	}
 	d.tellMoved()
+}
+
+// reason is the last event that says why a version has its verdict: a decision that moves its telling does not.
+func (d *decision) reason(ordinal uint32) eventRow {
+	return d.lastEvent(ordinal, `NOT (cause = 5 AND verdict = previous AND restores IS NULL)`)
 }
 
 // enter makes an item a member of a cluster, if it is not one.
