@@ -30,9 +30,7 @@ func (b *batch) publish(m *Mutation) Outcome {
 	if prev != nil {
 		cause, previous = CauseRevision, prev.state.verdict
 		r.revision = cmp.Or(r.revision, prev.state.revision)
-		if c := b.x.inherited(b.ctx, &b.x.judging, prev, a, &j); c == j.Cluster || !(teller{b}).leaves(c, prev.id, &j) {
-			r.cluster = cmp.Or(c, r.cluster)
-		}
+		r.cluster = cmp.Or(b.x.inherited(b.ctx, &b.x.judging, prev, a, &j), r.cluster)
 	}
 	b.insert(r, a)
 	teller{b}.tie(r, &j)

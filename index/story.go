@@ -10,7 +10,6 @@ import (
 	"jianguo/index/resident"
 	"jianguo/index/stories"
 	"jianguo/internal/must"
-	"jianguo/internal/sqlite"
 )
 
 func (c *clusterRow) cell() cell {
@@ -40,15 +39,8 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 	} else if j.Cluster != 0 {
 		return
 	}
-	if adds == stories.Unknown && len(j.Tied) > 0 {
-		adds = b.measure(r.ordinal, j.Tied[0])
-	}
 	if c := b.cluster(r.cluster); c.follows != 0 { // r is a revision
-		if len(j.Tied) == 0 || slices.Contains(b.path(j.Tied[0]), c.id) || b.ordered(c.id, r.id) {
-			c.adds = b.measure(r.ordinal, c.follows)
-		} else {
-			c.follows = 0
-		}
+		c.adds = b.measure(r.ordinal, c.follows)
 		b.setCluster(c)
 	}
 	for i, cluster := range j.Tied {
@@ -58,23 +50,6 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 			b.follow(max(a, o), min(a, o), stories.Unknown)
 		}
 	}
-}
-
-// leaves reports whether a telling whose lead is revised is none of its story any more: its new text tells of another
-// matter.
-func (b teller) leaves(id uint32, item string, j *match.Judgement) bool {
-	path := b.path(id)
-	return len(path) > 1 && (len(j.Tied) == 0 || last(b.path(j.Tied[0])) != last(path)) && !b.ordered(id, item)
-}
-
-// ordered reports whether an editor put a telling where it is in its story, and that was not taken back. The events of
-// its lead say so; if another item founded it, it may have been an event of that one.
-func (b teller) ordered(id uint32, item string) (ordered bool) {
-	own := b.x.versions(b.ctx, &b.x.judging, item)
-	must.Do(b.query(`SELECT coalesce(sum(iif(restores IS NULL, 1, -1)), 0) > 0 FROM events
-		WHERE ordinal IN (SELECT value FROM json_each(?)) AND cause = ? AND verdict = previous`, sqlite.List(own),
-		CauseEditor).Scan(&ordered))
-	return ordered || b.split(id) || !slices.Contains(own, id)
 }
 
 // split is stories.Split: only editors join such a story to another one.

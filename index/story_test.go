@@ -25,7 +25,6 @@ type storyModel struct {
 	follows map[uint32]uint32
 	was     map[uint64]map[uint32]uint32 // by decision
 	splits  map[uint64]uint32            // that hold: what each made the first of its story
-	moves   map[uint64]map[uint32]uint32 // of merges, joins and splits that hold
 	matters map[uint32]int               // by version
 	ids     map[uint32]string            // of versions
 }
@@ -59,21 +58,10 @@ func (m *storyModel) tied(id string, matter int) (clusters []uint32) {
 	return slices.Compact(clusters)
 }
 
-// ordered reports whether a decision that was not taken back put a cluster where it is, or it may be one: another item
-// founded the cluster.
-func (m *storyModel) ordered(cluster uint32, id string) bool {
-	for _, changes := range m.moves {
-		if _, moved := changes[cluster]; moved {
-			return true
-		}
-	}
-	return !slices.Contains(m.x.Versions(id), cluster)
-}
-
 // arrives adds a telling, of a matter that some clusters tell of, or the next version of one that led a cluster (0: it led
 // none).
 func (m *storyModel) arrives(rt *rapid.T, seq int, id, body string, matter int, led uint32) {
-	tied := m.tied(id, matter)
+	tied, was := m.tied(id, matter), m.x.Versions(id)
 	e := add(rt, m.x, seq, id, body)
 	version := m.x.Versions(id)[0]
 	m.matters[version], m.ids[version] = matter, id
@@ -84,17 +72,11 @@ func (m *storyModel) arrives(rt *rapid.T, seq int, id, body string, matter int, 
 	if len(tied) > 0 {
 		of = m.x.clusters.Resolve(m.cluster(e.Of))
 	}
-	if led != 0 {
-		leaves := m.follows[led] != 0 && (of == 0 || m.first(of) != m.first(led)) && !m.ordered(led, id)
-		if !leaves {
-			want = led
-		}
+	if led != 0 && m.matters[was[0]] == matter {
+		want = led
 	}
 	if e.Cluster != want {
 		rt.Fatalf("%s is in cluster %d by its event, want %d", id, e.Cluster, want)
-	}
-	if m.follows[want] != 0 && !m.ordered(want, id) && !m.before(of, want) {
-		m.follows[want] = 0
 	}
 	splits := slices.Collect(maps.Values(m.splits))
 	if of != 0 && m.follows[want] == 0 && !m.before(of, want) && !slices.Contains(splits, want) {
@@ -158,16 +140,13 @@ func (m *storyModel) decide(rt *rapid.T, req DecisionRequest) {
 		rt.Fatal(err)
 	}
 	was := map[uint32]uint32{}
-	if m.was[d.Number] = was; changes != nil {
-		m.moves[d.Number] = changes
-	}
+	m.was[d.Number] = was
 	switch now := m.cluster(req.Item); {
 	case req.Kind == Split:
 		m.splits[d.Number] = req.Cluster
 	case req.Kind == Undo:
 		delete(m.was, d.Number)
 		delete(m.splits, req.Undo)
-		delete(m.moves, req.Undo)
 		maps.Copy(m.follows, m.was[req.Undo])
 	case req.Kind == Release && now != cluster: // a copy leads a cluster of its own; an undo merges that again
 		was[now] = cluster
@@ -210,8 +189,8 @@ func TestStoriesAtRandom(t *testing.T) {
 		dir := t.TempDir()
 		x := openTexts(t, dir, 0)
 		defer func() { _ = x.Close() }()
-		m := &storyModel{x, map[uint32]uint32{}, map[uint64]map[uint32]uint32{}, map[uint64]uint32{},
-			map[uint64]map[uint32]uint32{}, map[uint32]int{}, map[uint32]string{}}
+		m := &storyModel{x, map[uint32]uint32{}, map[uint64]map[uint32]uint32{}, map[uint64]uint32{}, map[uint32]int{},
+			map[uint32]string{}}
 		p := &indextest.Press{Rand: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))}
 		matters := []string{string(p.Words(240)), string(p.Words(240)), string(p.Words(240))}
 		bodies := map[string]string{}
@@ -400,7 +379,7 @@ func TestMergedThenRevised(t *testing.T) {
 }
 
 // TestRevisedTelling: a telling that is revised adds what its new text adds, and leaves its story with a text of another
-// matter, while its copies and what follows it stay; what an editor joined stays where it is.
+// matter, while its copies and what follows it stay; what an editor joined stays where it is with another text of its matter.
 func TestRevisedTelling(t *testing.T) {
 	x := openTexts(t, t.TempDir(), 0)
 	defer func() { _ = x.Close() }()
@@ -446,7 +425,7 @@ func TestRevisedTelling(t *testing.T) {
 		t.Errorf("the copy: %+v, %v", it, err)
 	}
 	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 6, Into: 1})
-	if e := add(t, x, 7, "n2", string(p.Words(300))); e.Story != 1 || e.Cluster != 6 {
+	if e := add(t, x, 7, "n2", text+string(p.Words(100))); e.Story != 1 || e.Cluster != 6 {
 		t.Errorf("after the join: %+v", e)
 	}
 	tells("joined", 1, one, stories.Telling{Cluster: 2, Follows: 1, Adds: 250},
