@@ -52,24 +52,16 @@ func (m *model) path(cluster int) (path []int) {
 }
 
 // lead finds the cluster of an accepted version, which tells what another cluster tells, or nothing that was told. A
-// lead keeps its cluster, unless it left the story of that; who leads a cluster of another id stays in its story.
+// lead keeps its cluster, unless its text is replaced.
 func (m *model) lead(v, prev *modelVersion, tells int) {
-	told := m.path(tells)
 	if v.cluster = v.number; prev != nil && m.clusters[prev.cluster].lead == prev && !m.replaces(v, prev) {
-		was := m.path(prev.cluster)
-		stays := m.versions[prev.cluster-1].id != v.id || len(was) == 1
-		if stays || tells != 0 && told[len(told)-1] == was[len(was)-1] {
-			v.cluster = prev.cluster
-		}
-		if stays && len(was) > 1 {
-			return
-		}
+		v.cluster = prev.cluster
 	}
 	if m.clusters[v.cluster] == nil {
 		m.clusters[v.cluster] = &modelCluster{}
 	}
-	if tells != 0 && !slices.Contains(told, v.cluster) {
-		m.clusters[v.cluster].follows = tells
+	if c := m.clusters[v.cluster]; tells != 0 && c.follows == 0 && !slices.Contains(m.path(tells), v.cluster) {
+		c.follows = tells
 	}
 }
 
