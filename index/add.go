@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -71,7 +72,7 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 // Check returns the event, without its number, that an article would cause if it arrived at the given time, in seconds
 // since 1970; the stored one if it would change nothing. It changes nothing, and may run beside the writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
-	e, err := must.Try(func() Event {
+	check := func() Event {
 		r := &x.forms.Load().readers
 		q, prev := x.query(ctx, r, a, at)
 		if prev == nil || !x.nothingNew(ctx, r, prev, a) {
@@ -80,7 +81,13 @@ func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error)
 		stored := x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC LIMIT 1`, prev.ordinal)[0]
 		stored.Number = 0
 		return stored
-	})
+	}
+	e, err := must.Try(check)
+	if errors.Is(err, sql.ErrNoRows) { // it met what the writer has not committed yet
+		x.write.Lock()
+		defer x.write.Unlock()
+		e, err = must.Try(check)
+	}
 	return e, wrap.Err(err, "index: check")
 }
 
@@ -110,7 +117,8 @@ func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event
 	if e.Cluster != 0 {
 		e.Story = must.Get(stories.Of(ctx, x.reader, e.Cluster))
 	}
-	if len(j.Tied) > 0 && e.Story == e.Cluster { // which follows none yet
+	// It follows none yet, and was not split off.
+	if len(j.Tied) > 0 && e.Story == e.Cluster && !must.Get(stories.Split(ctx, x.reader, e.Cluster)) {
 		e.Story = must.Get(stories.Of(ctx, x.reader, j.Tied[0]))
 	}
 	e.Why = Why(&e, x.cfg.Language)

@@ -481,6 +481,41 @@ func TestCheckOfKnownItem(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestCheckBesideAdd: a check meets what is being added, and answers.
+func TestCheckBesideAdd(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	defer func() { _ = x.Close() }()
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(3, 8))}
+	body := string(p.Words(200))
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	for range 3 {
+		go func() {
+			var err error
+			for i := 0; ctx.Err() == nil && err == nil; i++ {
+				_, err = x.Check(t.Context(), indextest.ArticleOf(fmt.Sprint("checked", i), body), seconds(testStart))
+			}
+			done <- err
+		}()
+	}
+	for batch := range 20 {
+		var all []Mutation
+		for i := range 40 {
+			all = append(all, Mutation{Seq: uint64(40*batch + i + 1), At: testStart,
+				Article: indextest.ArticleOf(fmt.Sprint("n", 20*batch+i/2), body+string(p.Words(20)))})
+		}
+		if _, err := x.Add(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestReplacedText: a revision to a text that has nothing to do with the earlier one gives that up, as a withdrawal with
 // promote does: its oldest copy is accepted, later ones are judged by what is left, and no cluster has both texts. A
 // correction keeps the cluster, in which a copy of the uncorrected text is a copy.

@@ -40,14 +40,16 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 		return
 	}
 	if c := b.cluster(r.cluster); c.follows != 0 { // r is a revision
-		c.adds = b.measure(r.ordinal, c.follows)
+		if c.adds = 0; adds != 0 || len(j.Tied) == 0 || j.Tied[0] != b.x.clusters.Resolve(c.follows) {
+			c.adds = b.measure(r.ordinal, b.cluster(c.follows).lead)
+		}
 		b.setCluster(c)
 	}
 	for i, cluster := range j.Tied {
 		if i == 0 {
-			b.follow(r.cluster, cluster, adds)
+			b.follow(r, r.cluster, cluster, adds)
 		} else if a, o := last(b.path(r.cluster)), last(b.path(cluster)); a != o && !b.split(min(a, o)) {
-			b.follow(max(a, o), min(a, o), stories.Unknown)
+			b.follow(r, max(a, o), min(a, o), stories.Unknown)
 		}
 	}
 }
@@ -56,22 +58,23 @@ func (b teller) tie(r *itemRow, j *match.Judgement) {
 func (b teller) split(id uint32) bool { return must.Get(stories.Split(b.ctx, b.x.w, id)) }
 
 // follow lets a cluster follow another one, unless it follows one, was split off, or comes before it, or the story
-// would be too large. What it adds is measured where it is unknown.
-func (b teller) follow(id, to uint32, adds int) {
+// would be too large. What it adds is measured where it is unknown; r leads its cluster from now on.
+func (b teller) follow(r *itemRow, id, to uint32, adds int) {
 	c, path := b.cluster(id), b.path(to)
 	size := func(story uint32) int { return must.Get(stories.Size(b.ctx, b.x.w, story)) }
 	if c.follows != 0 || slices.Contains(path, id) || b.split(id) || size(id)+size(last(path)) > b.x.policy.Tellings {
 		return
 	}
 	if c.follows, c.adds = to, adds; adds == stories.Unknown {
-		c.adds = b.measure(c.lead, to)
+		lead := map[uint32]uint32{id: c.lead, to: b.cluster(to).lead}
+		lead[r.cluster] = r.ordinal
+		c.adds = b.measure(lead[id], lead[to])
 	}
 	b.setCluster(c)
 }
 
-// measure is how many characters a version adds to the lead of a cluster, at least one; or stories.Unknown.
-func (b teller) measure(later, to uint32) int {
-	earlier := b.cluster(to).lead
+// measure is how many characters a version adds to another one, at least one; or stories.Unknown.
+func (b teller) measure(later, earlier uint32) int {
 	if r := b.x.tables.Rows; later == 0 || earlier == 0 || (r.Flags(later)|r.Flags(earlier))&resident.Blank != 0 {
 		return stories.Unknown
 	}
@@ -91,7 +94,7 @@ func (d *decision) oneStory() {
 	} else if first > id {
 		id, to = first, from
 	}
-	d.follow(id, to, teller{d.batch}.measure(d.batch.cluster(id).lead, to))
+	d.follow(id, to, teller{d.batch}.measure(d.batch.cluster(id).lead, d.batch.cluster(to).lead))
 }
 
 // ownStory makes a telling the first of a story.
@@ -118,7 +121,7 @@ func (d *decision) unite(from, lead, to uint32) {
 	case slices.Contains(path, from): // what follows it takes its place
 		d.follow(to, was.follows, was.adds)
 	case first.id != from && first.id != last(path): // its story goes along
-		d.follow(first.id, to, teller{d.batch}.measure(first.lead, to))
+		d.follow(first.id, to, teller{d.batch}.measure(first.lead, d.batch.cluster(to).lead))
 	}
 	d.direct(from, cell{Lead: lead, Merged: to, Follows: to})
 }

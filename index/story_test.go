@@ -441,6 +441,49 @@ func TestRevisedTelling(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestRevisedTellings: a licensed copy that is revised still tells the same, and a first telling that a revision ties to
+// another story adds what its new text adds.
+func TestRevisedTellings(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	defer func() { _ = x.Close() }()
+	if err := x.SetSourcePolicy(t.Context(), SourcePolicy{Source: "licensed", Policy: SourceLicensed, By: "张三"}); err != nil {
+		t.Fatal(err)
+	}
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(4, 9))}
+	matter, other := string(p.Words(200)), string(p.Words(400))
+	seq := uint64(0)
+	publish := func(id, source, body string) {
+		t.Helper()
+		seq++
+		a := indextest.ArticleOf(id, body)
+		a.Source = source
+		if _, err := x.Add(t.Context(), []Mutation{{Seq: seq, At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	adds := func(cluster uint32) int {
+		t.Helper()
+		told, err := stories.Tellings(t.Context(), x.reader, 1)
+		i := slices.IndexFunc(told, func(o stories.Telling) bool { return o.Cluster == cluster })
+		if err != nil || i < 0 {
+			t.Fatalf("%v, %v", told, err)
+		}
+		return told[i].Adds
+	}
+	publish("n1", "", matter)
+	publish("copy", "licensed", matter)
+	publish("copy", "licensed", matter+"更正")
+	if n := adds(2); n != 0 {
+		t.Errorf("the copy adds %d", n)
+	}
+	publish("n4", "", other)
+	publish("n4", "", matter+other+string(p.Words(300)))
+	if n := adds(4); n < 630 || n > 770 {
+		t.Errorf("the first telling of the other story adds %d", n)
+	}
+	mustVerify(t, x)
+}
+
 // TestMovedReason: the undo of a split, of a join or of a merge says again why a suspect is one, with its facts, and so does
 // the undo of what was decided while its telling was somewhere else; that gives no reason for the verdict.
 func TestMovedReason(t *testing.T) {
