@@ -125,9 +125,9 @@ func (r *replay) expose(ctx context.Context, ordinal uint32, f resident.Flags) {
 // judge judges a version that prepare analyses. Package must ends it.
 func (r *replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.Item) *index.Article) *Replayed {
 	it := r.version(ctx, ordinal)
-	blocked := r.Rows.Flags(ordinal) & resident.Blocked
+	decided := r.Rows.Flags(ordinal) & (resident.Blocked | resident.Exempt)
 	if it.Body == nil || it.Event.Verdict == index.Withdrawn {
-		r.expose(ctx, ordinal, resident.Arrival(it.Event.Verdict, it.blank)|blocked)
+		r.expose(ctx, ordinal, resident.Arrival(it.Event.Verdict, it.blank)|decided)
 		return nil
 	}
 	q := match.Query{Article: prepare(&it.Item), At: uint32(max(it.Arrived.Unix(), 0)), Before: ordinal,
@@ -154,7 +154,11 @@ func (r *replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.
 		r.Clusters.Set(ordinal, ordinal, 0)
 	}
 	r.Rows.SetCluster(ordinal, cluster)
-	r.expose(ctx, ordinal, resident.Arrival(after, q.Article.Blank)|blocked)
+	f := resident.Arrival(after, q.Article.Blank) | decided
+	if now.Rule == index.ByExempt { // nothing is judged against a copy of an exempt text
+		f &^= resident.Exemplar
+	}
+	r.expose(ctx, ordinal, f)
 	return &Replayed{Source: it.Source, Was: it.Event, Now: now}
 }
 

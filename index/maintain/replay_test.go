@@ -116,10 +116,10 @@ func TestReplayIsTheFeed(t *testing.T) {
 	}
 }
 
-// TestReplayWithoutWithdrawn: nothing is judged against a text that was withdrawn with promote, of whichever version of its
-// item, or that an unrelated one replaced; the policy in force says what it said. A copy that came before the withdrawal
-// has no earlier text now.
-func TestReplayWithoutWithdrawn(t *testing.T) {
+// TestReplayWithDecisions: copies of an exempt text are accepted, and nothing is judged against a text that was withdrawn
+// with promote, of whichever version of its item, or that an unrelated one replaced; the policy in force says what it
+// said. A copy that came before the withdrawal has no earlier text now.
+func TestReplayWithDecisions(t *testing.T) {
 	ctx := context.Background()
 	policy := index.DefaultPolicy()
 	x, err := index.Open(ctx, index.Config{
@@ -186,6 +186,14 @@ func TestReplayWithoutWithdrawn(t *testing.T) {
 	publish("replaced", body, 0, "unique  ")
 	publish("replaced", text(), 0, "unique  ")
 	publish("anew", body, 0, "unique  ")
+
+	body = text()
+	publish("exempt", body, 0, "unique  ")
+	if _, err := x.Decide(ctx, index.DecisionRequest{Kind: index.Exempt, Item: "exempt", By: "张三"}); err != nil {
+		t.Fatal(err)
+	}
+	publish("copy", body, 0, "unique exempt exempt")
+	publish("another copy", body, 0, "unique exempt exempt")
 	indextest.MustVerify(t, x)
 
 	err = Replay(ctx, x, indextest.Start, func(it *index.Item) *index.Article { return indextest.ArticleOf(it.ID, *it.Body) },
