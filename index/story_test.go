@@ -256,6 +256,20 @@ func add(t tester, x *Index, seq int, id, body string) Event {
 	return out[0].Event
 }
 
+// told fails the test if a story has other tellings. Adds may differ by a tenth: characters are counted, words are not.
+func told(t *testing.T, x *Index, what string, story uint32, want []stories.Telling) {
+	t.Helper()
+	got, err := stories.Tellings(t.Context(), x.reader, story)
+	for i := range got {
+		if c := len(want) > i && want[i].Adds > 0; c && got[i].Adds > want[i].Adds*9/10 && got[i].Adds < want[i].Adds*11/10 {
+			got[i].Adds = want[i].Adds
+		}
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%s: %v %v, want %v", what, got, err, want)
+	}
+}
+
 // TestJoin: the later of two stories that an editor joins follows the earlier one, whichever is named first, and adds what
 // its text has of its own; that is unknown if a text is gone. A suspect that is released stays in its story.
 func TestJoin(t *testing.T) {
@@ -268,18 +282,7 @@ func TestJoin(t *testing.T) {
 	add(t, x, 3, "n3", string(p.Words(150)))
 	add(t, x, 4, "n4", shared+string(p.Words(200)))
 	decideTest(t, x, DecisionRequest{Kind: Release, Item: "n4"})
-	tells := func(what string, story uint32, want ...stories.Telling) {
-		t.Helper()
-		got, err := stories.Tellings(t.Context(), x.reader, story)
-		for i := range got {
-			if c := len(want) > i && want[i].Adds > 0; c && got[i].Adds > want[i].Adds*9/10 && got[i].Adds < want[i].Adds*11/10 {
-				got[i].Adds = want[i].Adds // characters are counted, words are not
-			}
-		}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v %v, want %v", what, got, err, want)
-		}
-	}
+	tells := func(what string, story uint32, want ...stories.Telling) { t.Helper(); told(t, x, what, story, want) }
 	one := stories.Telling{Cluster: 1}
 	released := stories.Telling{Cluster: 4, Follows: 1, Adds: 200}
 	tells("released", 1, one, released)
@@ -392,18 +395,7 @@ func TestRevisedTelling(t *testing.T) {
 	x := openTexts(t, t.TempDir(), 0)
 	defer func() { _ = x.Close() }()
 	p := &indextest.Press{Rand: rand.New(rand.NewPCG(9, 2))}
-	tells := func(what string, story uint32, want ...stories.Telling) {
-		t.Helper()
-		got, err := stories.Tellings(t.Context(), x.reader, story)
-		for i := range got {
-			if c := len(want) > i && want[i].Adds > 0; c && got[i].Adds > want[i].Adds*9/10 && got[i].Adds < want[i].Adds*11/10 {
-				got[i].Adds = want[i].Adds // characters are counted, words are not
-			}
-		}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v %v, want %v", what, got, err, want)
-		}
-	}
+	tells := func(what string, story uint32, want ...stories.Telling) { t.Helper(); told(t, x, what, story, want) }
 	one := stories.Telling{Cluster: 1}
 	text, matter, more := string(p.Words(200)), string(p.Words(200)), string(p.Words(100))
 	add(t, x, 1, "n1", matter)

@@ -185,7 +185,7 @@ func TestReplayWithDecisions(t *testing.T) {
 	body = text()
 	publish("replaced", body, 0, "unique  ")
 	publish("replaced", text(), 0, "unique  ")
-	publish("anew", body, 0, "unique  ")
+	publish("as replaced", body, 0, "unique  ")
 
 	body = text()
 	publish("exempt", body, 0, "unique  ")

@@ -12,6 +12,7 @@ import (
 
 	"jianguo/compare"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 )
 
 // exemplar is what comparing reads of an exemplar. Its values do not change.
@@ -41,8 +42,7 @@ const (
 
 func newExemplars(normal func(title, body string) compare.Text) *exemplars {
 	r := &exemplars{normal: normal}
-	// An error is only for a size below 1.
-	r.cache, _ = lru.NewWithEvict(cachedExemplars, func(_ uint32, e *exemplar) { r.bytes -= e.size() })
+	r.cache = must.Get(lru.NewWithEvict(cachedExemplars, func(_ uint32, e *exemplar) { r.bytes -= e.size() }))
 	return r
 }
 

@@ -95,22 +95,22 @@ func TestNewsQuality(t *testing.T) {
 	half := func(h string) []Label {
 		return slices.DeleteFunc(slices.Clone(labels), func(l Label) bool { return Half(l.A, l.B) != h })
 	}
-	read(t, b, "half a of labels-news", half("a"))
-	read(t, b, "half b of labels-news", half("b"))
-	for _, name := range []string{"labels-held", "held-even", "held-news-3"} {
-		read(t, b, name, labelsOf(t, "testdata/"+name+".tsv"))
-	}
+	read(t, b, "half a of labels-news", half("a"), .02)
+	read(t, b, "half b of labels-news", half("b"), .02)
+	read(t, b, "labels-held", labelsOf(t, "testdata/labels-held.tsv"), .02)
+	read(t, b, "held-even", labelsOf(t, "testdata/held-even.tsv"), .03) // one of 35
+	read(t, b, "held-news-3", labelsOf(t, "testdata/held-news-3.tsv"), .02)
 }
 
-// read prints the table of labels that were set without looking at what the product says. Rules are written after
-// reading half a of labels-news only.
-func read(t *testing.T, b *Bench, name string, labels []Label) {
+// read prints the table of labels that were set without looking at what the product says, of which at most such a share
+// of other matters is rejected. No rule was written after reading held-even and held-news-3.
+func read(t *testing.T, b *Bench, name string, labels []Label, most float64) {
 	t.Helper()
 	r := printed(t, b.Sum(name, judged(t, b, labels)))
 	nothing, something, other := r.group(addsNothing), r.group(addsSomething), r.group(otherMatter)
 	check(t, bound{"adds nothing → rejected", nothing.Rejected, nothing.Pairs, .8, 1},
 		bound{"adds something → rejected", something.Rejected, something.Pairs, 0, .17},
-		bound{"another matter → rejected", other.Rejected, other.Pairs, 0, .03})
+		bound{"another matter → rejected", other.Rejected, other.Pairs, 0, most})
 }
 
 // claims checks what the sentences of all events say against both originals: a quotation is a piece of the article and not of the earlier
