@@ -185,6 +185,25 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// TestLearnedNames: a clause that recurs in a source's articles carries no weight, unless it is a name alone: two notices
+// of one form may differ in no more.
+func TestLearnedNames(t *testing.T) {
+	notice := func(place string) *Doc {
+		body := place + "\n因管道检修将于明日零时起停止供水\n请居民提前储水并关好水龙头\n恢复供水后先放水一刻钟再用\n" +
+			"医院和学校由水车送水\n检修期间车辆请绕行沿河路\n给您带来不便敬请谅解\n更多通知见客户端"
+		names := []int32{0<<2 | 3, int32(len(place)+1) << 2}
+		return NewDoc(&Text{Body: body, Words: names, Learned: &Residue{HashClause("南屏市"): true,
+			HashClause("海岬市"): true, HashClause("更多通知见客户端"): true}})
+	}
+	limits := DefaultLimits()
+	if j := Judge(notice("海岬市"), notice("南屏市"), &limits); j.Kind == Duplicate {
+		t.Errorf("notices of two cities: %v, %s: %+v", j.Kind, j.Reason, j.Trace)
+	}
+	if d := notice("海岬市"); d.Form[d.tokens[len(d.tokens)-1].end:] != "\n更多通知见客户端" {
+		t.Errorf("compared up to %q", d.Form[:d.tokens[len(d.tokens)-1].end])
+	}
+}
+
 func checkJudgement(t interface{ Fatalf(string, ...any) }, j Judgement) {
 	decided := 0
 	for _, s := range j.Trace {

@@ -100,18 +100,27 @@ func (d *Doc) begins(i int) bool {
 	return i == 0 || strings.IndexByte(d.Form[d.tokens[i-1].end:d.tokens[i].start], '\n') >= 0
 }
 
-// without is the tokens without the clauses of a residue.
+// without is the tokens without the clauses of a residue. One of names alone stays: two notices may differ in no more.
 func (d *Doc) without(residue Residue) []token {
 	kept, k, end := make([]token, 0, len(d.tokens)), 0, 0
 	for clause := range strings.SplitSeq(d.Form, "\n") {
 		from := k
 		for end += len(clause) + 1; k < len(d.tokens) && int(d.tokens[k].start) < end; k++ {
 		}
-		if !residue[HashClause(clause)] {
+		if !residue[HashClause(clause)] || d.named(Span{end - len(clause) - 1, end - 1}) {
 			kept = append(kept, d.tokens[from:k]...)
 		}
 	}
 	return kept
+}
+
+// named reports whether a stretch of Form is names and nothing else.
+func (d *Doc) named(s Span) bool {
+	rest := s.End - s.Start
+	for _, n := range d.names(s) {
+		rest -= n.End - n.Start
+	}
+	return rest == 0
 }
 
 // findValues finds the quantities whose first number or digit is a token that is compared.
