@@ -139,6 +139,21 @@ func TestMayBe(t *testing.T) {
 	}
 }
 
+// TestFiner: a value says more than another one that is rounded, but not than itself in other words.
+func TestFiner(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"3.32%", "3.3%", true}, {"3.3%", "3.32%", false}, {"20:30", "20时", true}, {"8月9日", "9日", true},
+		{"130%", "百分之一百三十", false}, {"10%", "1成", false}, {"44.50亿元", "44.5亿元", false},
+	} {
+		if a, b := Find(c.a, anywhere, 1), Find(c.b, anywhere, 1); a[0].Finer(&b[0]) != c.want {
+			t.Errorf("%s says more than %s: %v", c.a, c.b, !c.want)
+		}
+	}
+}
+
 // TestTables: each base unit has factor 1, and a single Latin letter is no spelling but for those of ℃ and the hour. The
 // words of the grammar have a role that is known and stand in it once; numerals have one character.
 func TestTables(t *testing.T) {
