@@ -118,5 +118,5 @@ func (v *Value) Finer(o *Value) bool {
 		_, _, ours, _ := dates(v, o)
 		return ours > 0
 	}
-	return v.Precision > 0 && v.Precision < o.Precision && !v.Equal(o) // 10% is 一成
+	return v.Precision > 0 && v.Precision < o.Precision && (v.Low != o.Low || v.High != o.High) // 10% is 一成
 }

@@ -63,7 +63,7 @@ func Negative(text string, i int) bool {
 }
 
 // readers read what may begin with a number, and return its offset where theirs does not. A single Chinese digit begins
-// no date and no time: 一点 is a little.
+// no date, and a time only behind its half of the day: 一点 is a little.
 var readers = [...]func(f *finder, i int, n Number) (v Value, end int){(*finder).dotted, (*finder).clock,
 	(*finder).date, (*finder).hour, (*finder).ordinal, (*finder).count}
 
@@ -81,6 +81,9 @@ func (f *finder) at(i int) (v Value, end int) {
 	from := 0
 	if n.digit {
 		from = digitReaders
+		if earlies.before(f.text, i)+lates.before(f.text, i) > 0 { // 晚上八点
+			from--
+		}
 	}
 	for _, read := range readers[from:] {
 		if v, end = read(f, i, n); end > i {
@@ -102,6 +105,11 @@ func (f *finder) count(i int, n Number) (Value, int) {
 			n = m
 		}
 	}
+	if half, end := halves.at(f.text, n.End); half.value == 1 {
+		if _, size := f.unit(end); size > 0 { // 两个半小时
+			n.Value, n.Place, n.End, n.digit = n.Value+.5, .5, end, false
+		}
+	}
 	u, size := f.unit(n.End)
 	if x, after, ok := f.joined(n, u, size); ok && (x.Kind == Count || !n.digit) {
 		return x, after
@@ -109,8 +117,13 @@ func (f *finder) count(i int, n Number) (Value, int) {
 	if size == 0 {
 		return f.bare(i, n)
 	}
-	v := Value{Low: n.Value, High: n.Value, Precision: n.Place, Weak: n.digit && (!u.single || n.Value == 1)}.in(u)
-	return f.parts(v, u, n.End+size)
+	v := Value{Low: n.Value, High: n.Value, Precision: n.Place, Weak: n.digit && (!u.single || n.Value == 1)}
+	end := n.End + size
+	if half, after := halves.at(f.text, end); after > end && half.value == 0 && f.ends(after) { // 一年半
+		v = Value{Low: n.Value + .5, High: n.Value + .5, Precision: .5}
+		end = after
+	}
+	return f.parts(v.in(u), u, end)
 }
 
 // in converts a number to the base unit.

@@ -100,7 +100,7 @@ func (n Number) times(text string) Number {
 		if power < 100 {
 			break
 		}
-		n.Value, n.Place, n.End = n.Value*power, n.Place*power, end
+		n.Value, n.Place, n.End = rounded(n.Value*power), n.Place*power, end
 	}
 	return n
 }

@@ -62,6 +62,14 @@ func TestFind(t *testing.T) {
 		{"三分之一", "4:1..3", ""},
 		{"第|三|届|大会", "3:3届", ""},
 		{"第一|时间", "", ""},
+		{"2023-08-09|到|8.0.15", "1:2.0230809e+07 5:8.00000015e+08", "a date has a month and a day"},
+		{"8月|9号|在|9号|楼", "1:809 0:9号", "a day by its number needs the month"},
+		{"2021|至|2023年", "1:2.021e+07 1:2.023e+07", "two years are no range of a count"},
+		{"两|个|半|小时|和|一年|半", "0:9000秒 0:18月", "halves"},
+		{"半夜|一天|半夜", "0:86400秒", "a half begins words, too"},
+		{"12点|半|和|晚上|八点|和|一点", "2:45000 2:72000 0:1点", "a digit needs its half of the day"},
+		{"3:2|和|12:30", "4:3..2 2:45000", "minutes have two digits"},
+		{"3 km|和|500 ml", "0:3000米 0:0.5升", "a space before a Latin unit"},
 		{"2023年|8月|9日", "1:2.0230809e+07", ""},
 		{"8月|9日|20|时|30|分", "1:809 2:73800", ""},
 		{"下午|3|点", "2:54000", ""},
@@ -123,6 +131,8 @@ func TestMayBe(t *testing.T) {
 		{"7月9日", "8月9日", false, false},
 		{"2分05秒48", "2分05秒91", false, false},
 		{"三成", "30%", true, true},
+		{"十八亿四千万", "18.4亿", true, true},
+		{"300元港币", "300港元", true, true},
 		{"20时", "20:30", false, true},
 		{"35度", "35c", true, true},
 		{"-0.5%", "0.5%", false, false},
@@ -146,6 +156,7 @@ func TestFiner(t *testing.T) {
 		want bool
 	}{
 		{"3.32%", "3.3%", true}, {"3.3%", "3.32%", false}, {"20:30", "20时", true}, {"8月9日", "9日", true},
+		{"15:00", "15时", false},
 		{"130%", "百分之一百三十", false}, {"10%", "1成", false}, {"44.50亿元", "44.5亿元", false},
 	} {
 		if a, b := Find(c.a, anywhere, 1), Find(c.b, anywhere, 1); a[0].Finer(&b[0]) != c.want {
@@ -165,7 +176,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s: a base unit with factor %v", spelling, base.factor)
 		}
 	}
-	known := strings.Fields("digit power part ordinal more range ratio per year month day hour minute second late")
+	known := strings.Fields("digit power part ordinal more range ratio per year month day hour minute second half early late")
 	if len(roles) != len(known) {
 		t.Errorf("%d roles, want %d", len(roles), len(known))
 	}

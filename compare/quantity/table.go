@@ -54,7 +54,8 @@ var roles = func() map[string]role {
 // The roles of words of several characters.
 var (
 	parts, ordinals, mores, ranges = roles["part"], roles["ordinal"], roles["more"], roles["range"]
-	ratios, pers, lates            = roles["ratio"], roles["per"], roles["late"]
+	ratios, pers, halves           = roles["ratio"], roles["per"], roles["half"]
+	earlies, lates                 = roles["early"], roles["late"]
 	years, months, days            = roles["year"], roles["month"], roles["day"]
 	hours, minutes, seconds        = roles["hour"], roles["minute"], roles["second"]
 )
@@ -122,8 +123,12 @@ func (f *finder) plainUnit(i int) (u unit, size int) {
 		return units["%"], 1
 	}
 	end := i
-	for range longest {
+	for range longest + 1 {
 		r, n := utf8.DecodeRuneInString(f.text[end:])
+		if r == ' ' && end == i && i > 0 && isDigit(f.text[i-1]) { // 3 km
+			end, i = end+1, i+1
+			continue
+		}
 		if n == 0 || r == '\n' || r == ' ' {
 			break
 		}

@@ -10,8 +10,9 @@ import (
 func (f *finder) date(i int, n Number) (Value, int) {
 	year, month, day, end := 0, 0, 0, i
 	take := func(r role, least, most float64, into *int) {
-		_, after := r.at(f.text, n.End)
-		if after > n.End && n.End > end && n.Value >= least && n.Value <= most && n.Value == math.Trunc(n.Value) {
+		w, after := r.at(f.text, n.End)
+		if after > n.End && n.End > end && n.Value >= least && n.Value <= most && n.Value == math.Trunc(n.Value) &&
+			(w.value == 0 || month > 0) { // 号
 			*into, end = int(n.Value), after
 			n, _ = f.numberAt(end)
 		}
@@ -25,8 +26,23 @@ func (f *finder) date(i int, n Number) (Value, int) {
 	if month > 0 || year == 0 && !f.behindOrdinal(i) {
 		take(days, 1, 31, &day)
 	}
+	if end == i && isYear(n.Value) { // 2021至2023年 are two years
+		_, second := ranges.at(f.text, n.End)
+		if m, ok := f.numberAt(second); ok && second > n.End && isYear(m.Value) {
+			if _, after := years.at(f.text, m.End); after > m.End {
+				year, end = int(n.Value), n.End
+			}
+		}
+	}
+	return dated(year, month, day), end
+}
+
+func isYear(v float64) bool { return v >= 1900 && v < 2100 && v == math.Trunc(v) }
+
+// dated is a date; 0 for what is not said.
+func dated(year, month, day int) Value {
 	date := float64(year*10000 + month*100 + day)
-	return Value{Kind: Date, Low: date, High: date}, end
+	return Value{Kind: Date, Low: date, High: date}
 }
 
 // dottedMost is the length of the longest number of several parts, in bytes.
@@ -38,18 +54,20 @@ func (f *finder) run(i int, marks string) string {
 	return strings.TrimRight(rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"+marks))], marks)
 }
 
-// dotted reads a number of three or more parts: 8.0.15, 2023-08-15.
+// dotted reads a date or another number of three or more parts: 2023-08-15, 8.0.15.
 func (f *finder) dotted(i int, _ Number) (Value, int) {
 	run := f.run(i, ".-/")
 	at := strings.IndexAny(run, ".-/")
 	if at < 0 || strings.Count(run, run[at:at+1]) < 2 {
 		return Value{}, i
 	}
-	parts := strings.Split(run, run[at:at+1])
-	code := 0.
-	for _, p := range parts {
-		part, _ := strconv.ParseFloat(p, 64)
-		code = math.Mod(code*1e4+part, 1<<52)
+	code, fields := 0., []float64{}
+	for p := range strings.SplitSeq(run, run[at:at+1]) {
+		field, _ := strconv.ParseFloat(p, 64)
+		code, fields = math.Mod(code*1e4+field, 1<<52), append(fields, field)
+	}
+	if y, m, d := fields[0], fields[1], fields[2]; len(fields) == 3 && isYear(y) && m >= 1 && m <= 12 && d >= 1 && d <= 31 {
+		return dated(int(y), int(m), int(d)), i + len(run)
 	}
 	return Value{Kind: Code, Low: code, High: code}, i + len(run)
 }
@@ -61,6 +79,9 @@ func (f *finder) clock(i int, _ Number) (Value, int) {
 	for k, part := range parts[:min(3, len(parts))] {
 		fields[k], _ = strconv.Atoi(part)
 		end, precision = end+1+len(part), precision/60
+		if k > 0 && len(part) != 2 { // 3:2 is a score
+			return Value{}, i
+		}
 	}
 	if len(parts) < 2 || fields[0] > 24 || fields[1] > 59 || fields[2] > 59 {
 		return Value{}, i
@@ -80,6 +101,9 @@ func (f *finder) hour(i int, n Number) (Value, int) {
 		return Value{}, i
 	}
 	past, precision := 0., 3600.
+	if _, after := halves.at(f.text, end); after > end {
+		past, precision, end = 30*60, 60, after
+	}
 	if m, ok := f.numberAt(end); ok && m.Value < 60 {
 		if _, after := minutes.at(f.text, m.End); after > m.End {
 			past, precision, end = m.Value*60, 60, after
