@@ -7,19 +7,16 @@
 // its id finds the line, so that a wrong one costs one hash at most. Empty lines and those
 // that begin with # are passed over.
 //
-// argon2id is slow by intent. A token that was verified is remembered in memory under a
-// keyed hash, until its line is removed. Attempts that fail are bounded by address.
+// argon2id is slow by intent. A line remembers the SHA-256 of the token that it verified, until it is
+// removed. Attempts that fail are bounded by address.
 package tokens
 
 import (
-	"bufio"
-	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"path"
@@ -58,10 +55,17 @@ type Token struct {
 	ID      string
 	Name    string
 	Role    bus.Role
-	Session string   // names the token within this process; it ends with the line
+	Session string   // names the line; it ends with it
 	Sources []string // patterns of path.Match: it publishes for these alone; none: for all
 	hash    *hash
 	spend   *rate.Limiter
+	known   atomic.Pointer[[sha256.Size]byte] // the sum of the token, once it was verified
+}
+
+// isOf reports whether a token with a sum was verified to be this one.
+func (t *Token) isOf(sum [sha256.Size]byte) bool {
+	known := t.known.Load()
+	return known != nil && subtle.ConstantTimeCompare(known[:], sum[:]) == 1
 }
 
 // Spend takes a request from the token's rate.
@@ -101,20 +105,12 @@ func (e *LimitError) Seconds() string { return strconv.Itoa(int(e.After/time.Sec
 // Set holds the tokens that may use the service. A nil Set lets every client in.
 type Set struct {
 	file    string
-	rate    float64  // requests a second of one token; 0: no bound
-	key     [32]byte // of the hashes in memory
-	lines   atomic.Pointer[lines]
+	rate    float64 // requests a second of one token; 0: no bound
+	list    atomic.Pointer[[]*Token]
 	hashing chan struct{} // a place for each hash at once
 
 	mu       sync.Mutex
 	failures map[netip.Addr]*rate.Limiter // under mu
-}
-
-// lines are the tokens of one state of the file.
-type lines struct {
-	list     []*Token
-	byID     map[string]*Token
-	verified sync.Map // of [32]byte, the keyed hash of a token, to *Token
 }
 
 // Open reads a file of tokens. perSecond bounds the requests that each may make over HTTP;
@@ -122,8 +118,7 @@ type lines struct {
 func Open(file string, perSecond float64) (*Set, error) {
 	s := &Set{file: file, rate: perSecond, hashing: make(chan struct{}, hashesAtOnce),
 		failures: map[netip.Addr]*rate.Limiter{}}
-	_, _ = rand.Read(s.key[:]) // does not fail
-	s.lines.Store(&lines{})
+	s.list.Store(new([]*Token))
 	_, err := s.Reload()
 	return s, err
 }
@@ -131,103 +126,85 @@ func Open(file string, perSecond float64) (*Set, error) {
 // Reload reads the file again, and returns the names whose tokens are not in it any more.
 // After an error the tokens stay as they were.
 func (s *Set) Reload() (gone []string, err error) {
-	f, err := os.Open(s.file)
+	text, err := os.ReadFile(s.file)
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
-	defer f.Close()
-	next, err := s.parse(f)
+	next, err := s.parse(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.file, err)
+		return nil, fmt.Errorf("%s: tokens: %w", s.file, err)
 	}
-	last := s.lines.Load()
-	for _, t := range last.list {
-		if !slices.ContainsFunc(next.list, t.same) {
+	for _, t := range s.List() {
+		i := slices.IndexFunc(next, func(o *Token) bool { return o.Session == t.Session })
+		if i < 0 {
 			gone = append(gone, t.Name)
+		} else {
+			next[i] = t // with what it has verified
 		}
 	}
-	last.verified.Range(func(sum, t any) bool {
-		if i := slices.IndexFunc(next.list, t.(*Token).same); i >= 0 {
-			next.verified.Store(sum, next.list[i])
-		}
-		return true
-	})
-	s.lines.Store(next)
+	s.list.Store(&next)
 	return gone, nil
 }
 
-func (t *Token) same(o *Token) bool {
-	return t.Session == o.Session && t.Name == o.Name && t.Role == o.Role && slices.Equal(t.Sources, o.Sources)
-}
-
 // parse reads lines. An error names the line, never the token.
-func (s *Set) parse(r io.Reader) (*lines, error) {
-	l := &lines{byID: map[string]*Token{}}
-	sc := bufio.NewScanner(r)
-	for n := 1; sc.Scan(); n++ {
-		f := strings.Fields(sc.Text())
+func (s *Set) parse(text string) (list []*Token, err error) {
+	for n, line := range strings.Split(text, "\n") {
+		f := strings.Fields(line)
 		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
 			continue
 		}
-		if err := s.parseLine(l, f); err != nil {
-			return nil, fmt.Errorf("tokens: line %d: %w", n, err)
+		if list, err = s.parseLine(list, f); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+1, err)
 		}
 	}
-	if err := sc.Err(); err != nil {
-		return nil, fmt.Errorf("tokens: %w", err)
+	if len(list) == 0 {
+		return nil, errors.New("the list is empty")
 	}
-	if len(l.list) == 0 {
-		return nil, errors.New("tokens: the list is empty")
-	}
-	return l, nil
+	return list, nil
 }
 
-func (s *Set) parseLine(l *lines, f []string) error {
-	var sources []string
+// parseLine appends the token of the words of a line.
+func (s *Set) parseLine(list []*Token, f []string) ([]*Token, error) {
+	sum := sha256.Sum256([]byte(strings.Join(f, " ")))
+	t := &Token{Session: hex.EncodeToString(sum[:12])}
 	for n := len(f) - 1; n > 3 && strings.HasPrefix(f[n], sourcePrefix); n-- {
-		sources, f = append(sources, strings.TrimPrefix(f[n], sourcePrefix)), f[:n]
+		t.Sources, f = append(t.Sources, strings.TrimPrefix(f[n], sourcePrefix)), f[:n]
 	}
 	if len(f) != 4 {
-		return fmt.Errorf("it has %d words, want name, role, id and hash, as jianguo token add writes them", len(f))
+		return nil, fmt.Errorf("it has %d words, want name, role, id and hash, as jianguo token add writes them", len(f))
 	}
-	role, err := roleOf(f[1])
-	if err != nil {
-		return err
+	var err error
+	t.Name, t.ID = f[0], f[2]
+	if t.Role, err = roleOf(f[1]); err != nil {
+		return nil, err
 	}
-	t := &Token{Name: f[0], Role: role, ID: f[2], Session: s.session(f[2] + f[3]), Sources: sources}
 	if s.rate > 0 {
 		t.spend = rate.NewLimiter(rate.Limit(s.rate), max(1, int(s.rate)))
 	}
 	if t.hash, err = parseHash(f[3]); err != nil {
-		return fmt.Errorf("the hash of %q: %w", t.Name, err)
+		return nil, fmt.Errorf("the hash of %q: %w", t.Name, err)
 	}
-	if l.byID[t.ID] != nil {
-		return fmt.Errorf("another line has the id of %q too", t.Name)
+	if find(list, t.ID) != nil {
+		return nil, fmt.Errorf("another line has the id of %q too", t.Name)
 	}
 	// A client reads the replies to all whose inboxes have its prefix.
-	if i := slices.IndexFunc(l.list, func(o *Token) bool {
+	if i := slices.IndexFunc(list, func(o *Token) bool {
 		return o.Name != t.Name && bus.InboxOf(o.Name) == bus.InboxOf(t.Name)
 	}); i >= 0 {
-		return fmt.Errorf("the names %q and %q have one inbox on the bus, %s: rename one", l.list[i].Name, t.Name,
+		return nil, fmt.Errorf("the names %q and %q have one inbox on the bus, %s: rename one", list[i].Name, t.Name,
 			bus.InboxOf(t.Name))
 	}
-	l.list, l.byID[t.ID] = append(l.list, t), t
+	return append(list, t), nil
+}
+
+// find is the token of an id, nil if there is none.
+func find(list []*Token, id string) *Token {
+	for _, t := range list {
+		if t.ID == id {
+			return t
+		}
+	}
 	return nil
-}
-
-// sum is the keyed hash under which a token is found in memory: without the key nobody can
-// choose a token by the time that the search takes.
-func (s *Set) sum(secret string) (sum [32]byte) {
-	h := hmac.New(sha256.New, s.key[:])
-	h.Write([]byte(secret))
-	h.Sum(sum[:0])
-	return sum
-}
-
-// session names what a line holds and does not tell it.
-func (s *Set) session(held string) string {
-	sum := s.sum("session of " + held)
-	return hex.EncodeToString(sum[:12])
 }
 
 // Len is the number of tokens.
@@ -235,24 +212,28 @@ func (s *Set) Len() int {
 	if s == nil {
 		return 0
 	}
-	return len(s.lines.Load().list)
+	return len(s.List())
 }
 
 // List returns the tokens, in the order of the file.
-func (s *Set) List() []*Token { return s.lines.Load().list }
+func (s *Set) List() []*Token { return *s.list.Load() }
 
 // Current reports whether the line that a session came from is still there.
 func (s *Set) Current(session string) bool {
-	return slices.ContainsFunc(s.lines.Load().list, func(t *Token) bool { return t.Session == session })
+	return slices.ContainsFunc(s.List(), func(t *Token) bool { return t.Session == session })
 }
 
 // Find says whose token a client at an address gives. The error is ErrUnknown, or a
 // LimitError after too many unknown ones.
 func (s *Set) Find(secret, remote string) (*Token, error) {
-	sum := s.sum(secret)
-	l := s.lines.Load()
-	if t, ok := l.verified.Load(sum); ok {
-		return t.(*Token), nil
+	sum := sha256.Sum256([]byte(secret))
+	var t *Token
+	if rest, ok := strings.CutPrefix(secret, prefix); ok {
+		id, _, _ := strings.Cut(rest, "_")
+		t = find(s.List(), id)
+	}
+	if t != nil && t.isOf(sum) {
+		return t, nil
 	}
 	if secret == "" {
 		return nil, ErrUnknown
@@ -262,17 +243,15 @@ func (s *Set) Find(secret, remote string) (*Token, error) {
 		attempt.Cancel()
 		return nil, &LimitError{Why: "too many unknown tokens came from this address: try again later", After: wait}
 	}
-	id, _, _ := strings.Cut(strings.TrimPrefix(secret, prefix), "_")
-	t := l.byID[id]
-	if t == nil || !strings.HasPrefix(secret, prefix) {
+	if t == nil {
 		return nil, ErrUnknown
 	}
 	s.hashing <- struct{}{}
 	defer func() { <-s.hashing }()
-	if _, ok := l.verified.Load(sum); !ok && !t.hash.isOf(secret) {
+	if !t.isOf(sum) && !t.hash.isOf(secret) {
 		return nil, ErrUnknown
 	}
-	l.verified.Store(sum, t)
+	t.known.Store(&sum)
 	attempt.Cancel()
 	return t, nil
 }
