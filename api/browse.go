@@ -175,7 +175,7 @@ func (s *Server) getStory(c echo.Context) any {
 // noCluster says which cluster was not found.
 func noCluster(err error, id uint32) error {
 	if errors.Is(err, index.ErrNotFound) {
-		return caused(http.StatusNotFound, fmt.Sprintf("no cluster has the number %d", id), err)
+		return NewProblem(http.StatusNotFound, "", fmt.Sprintf("no cluster has the number %d", id))
 	}
 	return err
 }

@@ -65,8 +65,8 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 			err = tok.Spend()
 		}
 		if limit, ok := errors.AsType[*tokens.LimitError](err); ok {
-			p := caused(http.StatusTooManyRequests, limit.Why, limit)
-			p.Field, p.retryAfter = "Authorization", limit.Seconds()
+			p := NewProblem(http.StatusTooManyRequests, "Authorization", limit.Why)
+			p.retryAfter = limit.Seconds()
 			return p
 		}
 		if err != nil {

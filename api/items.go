@@ -54,7 +54,7 @@ func (s *Server) deleteItem(c echo.Context) any {
 func (s *Server) submit(c echo.Context, subject, id string, payload []byte) any {
 	must.Do(s.room())
 	if err := s.busReady(); err != nil {
-		must.Do(caused(http.StatusServiceUnavailable, "nothing can be published at the moment: "+err.Error(), err))
+		must.Do(NewProblem(http.StatusServiceUnavailable, "", "nothing can be published at the moment: "+err.Error()))
 	}
 	// It is in work also when its client has left.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), s.cfg.Wait)
@@ -77,7 +77,7 @@ func (s *Server) submit(c echo.Context, subject, id string, payload []byte) any 
 // room is nil while the disk has space for what clients send.
 func (s *Server) room() error {
 	if err := s.cfg.Room(); err != nil {
-		return caused(http.StatusInsufficientStorage, "nothing is taken at the moment: "+err.Error(), err)
+		return NewProblem(http.StatusInsufficientStorage, "", "nothing is taken at the moment: "+err.Error())
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (s *Server) findItem(c echo.Context, id string) *index.Item {
 	must.Do(ingest.CheckID(id))
 	it, err := s.cfg.Index.Item(c.Request().Context(), id)
 	if errors.Is(err, index.ErrNotFound) {
-		err = caused(http.StatusNotFound, fmt.Sprintf("no item has the id %q", id), err)
+		err = NewProblem(http.StatusNotFound, "", fmt.Sprintf("no item has the id %q", id))
 	}
 	return must.Get(it, err)
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -89,15 +88,11 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			s.log.LogAttrs(r.Context(), level, "request", slog.String("request", id), slog.String("method", r.Method),
 				slog.String("path", r.URL.EscapedPath()),
 				slog.Int("status", status), slog.Duration("took", took), slog.String("from", r.RemoteAddr),
-				slog.String("by", callerName(c.Request().Context())), slog.Any("error", causeOf(err)))
+				slog.String("by", callerName(c.Request().Context())), slog.Any("error", err))
 		}
 		return nil
 	}
 }
-
-// causeOf is what the log says of an error: what is behind it where the wire
-// got only a sentence.
-func causeOf(err error) error { return cmp.Or(errors.Unwrap(problemOf(err)), err) }
 
 // methodLabel keeps clients from inventing time series.
 func methodLabel(method string) string {
@@ -135,8 +130,8 @@ func (s *Server) ownSite(next echo.HandlerFunc) echo.HandlerFunc {
 	origins := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {
 		r := c.Request()
-		if err := origins.Check(r); err != nil {
-			return caused(http.StatusForbidden, "a page of another site may not make this request", err)
+		if origins.Check(r) != nil {
+			return NewProblem(http.StatusForbidden, "", "a page of another site may not make this request")
 		}
 		if s.cfg.Tokens.Len() == 0 && !s.cfg.AnyHost && !isOwnHost(r.Host) {
 			return NewProblem(http.StatusMisdirectedRequest, "Host",

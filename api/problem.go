@@ -1,10 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -36,12 +37,9 @@ type Problem struct {
 
 	retryAfter string // seconds; for 429 and 503
 	challenge  string // WWW-Authenticate; for 401
-	cause      error  // for the log, never for the wire
 }
 
 func (p *Problem) Error() string { return p.Detail }
-
-func (p *Problem) Unwrap() error { return p.cause }
 
 // problemType is the content type of a Problem.
 const problemType = "application/problem+json"
@@ -55,79 +53,81 @@ func NewProblem(status int, field, detail string) *Problem {
 	return p
 }
 
+// meanings are what errors mean to a client: the first of them counts that an error is. The error itself
+// follows a detail that ends with a colon, and takes the place of an empty one.
+var meanings = []struct {
+	of            []error
+	status        int
+	field, detail string
+}{
+	{[]error{exposure.ErrFull}, http.StatusTooManyRequests, "",
+		"the event log is full and takes no reports until those it holds have been worked off"},
+	{[]error{exposure.ErrExceptions}, http.StatusConflict, "items", "items cannot be un-seen: " +
+		strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ") + "; nothing was changed"},
+	{[]error{exposure.ErrLink}, http.StatusConflict, "from", ""},
+	{[]error{trace.ErrMost}, http.StatusConflict, "user", ""},
+	{[]error{trace.ErrNone}, http.StatusNotFound, "user", ""},
+	{[]error{exposure.ErrNotReady, exposure.ErrClosed, exposure.ErrAway}, http.StatusServiceUnavailable, "",
+		"exposures are not available: "},
+	{[]error{ingest.ErrPending}, http.StatusServiceUnavailable, "",
+		"the bus has it, and it will be applied behind what waits in front of it: look again before you repeat it"},
+	{[]error{index.ErrNotFound}, http.StatusNotFound, "", ""},
+	{[]error{jetstream.ErrNoStreamResponse, nats.ErrConnectionClosed, nats.ErrDisconnected, nats.ErrTimeout,
+		nats.ErrNoResponders, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded},
+		http.StatusServiceUnavailable, "", busTrouble},
+	{[]error{nats.ErrMaxPayload}, http.StatusRequestEntityTooLarge, "",
+		"the message is larger than the bus takes (max_payload of its configuration)"},
+	{[]error{index.ErrClosed}, http.StatusServiceUnavailable, "", "the service is shutting down"},
+	{[]error{context.DeadlineExceeded, context.Canceled}, http.StatusServiceUnavailable, "",
+		"the request was given up before it was done"},
+}
+
+const busTrouble = "the bus does not answer as it should: "
+
+// sentences are the details of statuses that echo makes.
+var sentences = map[int]string{
+	http.StatusNotFound:         "there is nothing at this address; /openapi.yaml lists what there is",
+	http.StatusMethodNotAllowed: "this address does not take this method; the header Allow lists those it takes",
+}
+
 // problemOf returns the answer to the client for an error. For an unforeseen error it
 // has only the request id; the log has the rest.
 func problemOf(err error) *Problem {
 	var (
 		problem *Problem
+		wrong   *wire.Error
 		field   *ingest.FieldError
-		other   *echo.HTTPError
 		refused *jetstream.APIError
+		other   *echo.HTTPError
 	)
 	if errors.As(err, &problem) {
 		return problem
 	}
-	if problem = exposureProblem(err); problem != nil {
-		return problem
+	for _, m := range meanings {
+		if slices.ContainsFunc(m.of, func(of error) bool { return errors.Is(err, of) }) {
+			if m.detail == "" || strings.HasSuffix(m.detail, ": ") {
+				m.detail += strings.TrimPrefix(err.Error(), "exposure: ")
+			}
+			return NewProblem(m.status, m.field, m.detail)
+		}
 	}
 	switch {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return invalid(wrong.TooLarge, "payload", wrong.Detail)
+	case errors.As(err, &wrong):
+		return invalid(wrong.TooLarge, wrong.Field, wrong.Field+" "+wrong.Detail)
 	case errors.As(err, &field):
 		return invalid(field.TooLarge, field.Field, field.Field+" "+field.Problem)
-	case errors.Is(err, ingest.ErrPending):
-		return caused(http.StatusServiceUnavailable,
-			"the bus has it, and it will be applied behind what waits in front of it: look again before you repeat it",
-			err)
-	case errors.Is(err, index.ErrNotFound):
-		return NewProblem(http.StatusNotFound, "", err.Error())
 	case errors.As(err, &refused) && refused.ErrorCode == streams.StoreFailed:
-		return caused(http.StatusTooManyRequests,
-			"the bus is full and takes no more until what it holds has been worked off: "+refused.Description, err)
-	case errors.As(err, &refused), errors.Is(err, jetstream.ErrNoStreamResponse),
-		errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrTimeout),
-		errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrConnectionReconnecting),
-		errors.Is(err, nats.ErrReconnectBufExceeded):
-		return caused(http.StatusServiceUnavailable, "the bus does not answer as it should: "+err.Error(), err)
-	case errors.Is(err, nats.ErrMaxPayload):
-		return caused(http.StatusRequestEntityTooLarge,
-			"the message is larger than the bus takes (max_payload of its configuration)", err)
-	case errors.Is(err, index.ErrClosed):
-		return caused(http.StatusServiceUnavailable, "the service is shutting down", err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return caused(http.StatusServiceUnavailable, "the request was given up before it was done", err)
+		return NewProblem(http.StatusTooManyRequests, "",
+			"the bus is full and takes no more until what it holds has been worked off: "+refused.Description)
+	case errors.As(err, &refused):
+		return NewProblem(http.StatusServiceUnavailable, "", busTrouble+err.Error())
 	case errors.As(err, &other):
-		return caused(other.Code, statusSentence(other.Code), err)
+		return NewProblem(other.Code, "", cmp.Or(sentences[other.Code], http.StatusText(other.Code)))
 	}
-	return caused(http.StatusInternalServerError,
-		"something went wrong here; the service's log says what, under this request's id", err)
-}
-
-// exposureProblem is problemOf for the errors of exposures; nil: it is none of these.
-func exposureProblem(err error) *Problem {
-	var wrong *wire.Error
-	switch {
-	case errors.As(err, &wrong):
-		if wrong.Field == "" {
-			return invalid(wrong.TooLarge, "payload", wrong.Detail)
-		}
-		return invalid(wrong.TooLarge, wrong.Field, wrong.Field+" "+wrong.Detail)
-	case errors.Is(err, exposure.ErrFull):
-		return caused(http.StatusTooManyRequests,
-			"the event log is full and takes no reports until those it holds have been worked off", err)
-	case errors.Is(err, exposure.ErrExceptions):
-		return NewProblem(http.StatusConflict, "items",
-			fmt.Sprintf("items cannot be un-seen: %s; nothing was changed",
-				strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
-	case errors.Is(err, exposure.ErrLink):
-		return NewProblem(http.StatusConflict, "from", strings.TrimPrefix(err.Error(), "exposure: "))
-	case errors.Is(err, trace.ErrMost):
-		return NewProblem(http.StatusConflict, "user", err.Error())
-	case errors.Is(err, trace.ErrNone):
-		return NewProblem(http.StatusNotFound, "user", err.Error())
-	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed), errors.Is(err, exposure.ErrAway):
-		return caused(http.StatusServiceUnavailable,
-			"exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
-	}
-	return nil
+	return NewProblem(http.StatusInternalServerError, "",
+		"something went wrong here; the service's log says what, under this request's id")
 }
 
 // invalid is a mistake of the client: in all operations 400, or 413 where a limit was passed.
@@ -136,20 +136,4 @@ func invalid(tooLarge bool, field, detail string) *Problem {
 		return NewProblem(http.StatusRequestEntityTooLarge, field, detail)
 	}
 	return NewProblem(http.StatusBadRequest, field, detail)
-}
-
-func caused(status int, detail string, cause error) *Problem {
-	p := NewProblem(status, "", detail)
-	p.cause = cause
-	return p
-}
-
-func statusSentence(status int) string {
-	switch status {
-	case http.StatusNotFound:
-		return "there is nothing at this address; /openapi.yaml lists what there is"
-	case http.StatusMethodNotAllowed:
-		return "this address does not take this method; the header Allow lists those it takes"
-	}
-	return http.StatusText(status)
 }

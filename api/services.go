@@ -102,7 +102,7 @@ func (s *Server) answer(ctx context.Context, e endpoint, r micro.Request, err er
 		p := problemOf(err)
 		code = p.Status
 		if code >= 500 {
-			s.log.ErrorContext(ctx, "service on the bus", "subject", e.subject, "error", causeOf(err))
+			s.log.ErrorContext(ctx, "service on the bus", "subject", e.subject, "error", err)
 		}
 		reply.Header.Set(micro.ErrorHeader, strings.Map(func(r rune) rune { return max(r, ' ') },
 			p.Detail)) // on one line
