@@ -14,6 +14,7 @@ import (
 	"jianguo/api/console"
 	"jianguo/api/tokens"
 	"jianguo/bus"
+	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -34,7 +35,8 @@ type Config struct {
 	Conn   *nats.Conn
 	// Browse is what the lists of clusters and suspects are made of. They follow
 	// the events; a moment may pass until they show one.
-	Browse *browse.Model
+	Browse   *browse.Model
+	Exposure *exposure.Store // nil: there are no exposures
 	// Segmenter cuts the words of searches.
 	Segmenter *segment.Segmenter
 
@@ -70,13 +72,14 @@ type Server struct {
 	metrics *metrics
 
 	publisher *ingest.Publisher
-	hotList   *hotList
+	hot       hotList
 
 	held      atomic.Int64 // bytes of bodies
 	work      gate
 	waiting   gate // for verdicts
 	polling   gate // for events
-	filters   gate // nil until AddExposure
+	filters   gate
+	reports   gate // for what is stored of users
 	shares    shares
 	conns     *connections
 	endpoints []endpoint

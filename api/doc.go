@@ -11,7 +11,7 @@
 // 202: the item is stored and will be judged. Publishing the same item again
 // is always safe.
 //
-// Exposures go through their own log in the same way (AddExposure). Everything
+// Exposures go through their own log in the same way (Config.Exposure). Everything
 // else reads the index beside its writer, and changes nothing.
 //
 // Errors are problem details (RFC 9457, see Problem) with a sentence and, where

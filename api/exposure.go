@@ -24,50 +24,31 @@ import (
 // BitmapType is a bitmap answer to a filter, as package exposure describes it.
 const BitmapType = "application/octet-stream"
 
-// Headers of a bitmap answer, which has no other place for them.
-const (
-	DroppedHeader  = "Jianguo-Dropped"
-	RelaxedHeader  = "Jianguo-Relaxed"
-	DegradedHeader = "Jianguo-Degraded"
-)
-
-// exposureRoutes serve /filter and /exposures from one store.
-type exposureRoutes struct {
-	server *Server
-	store  *exposure.Store
-	wait   gate // for what is stored
-}
-
-// AddExposure registers the routes and bus services of a store: POST /filter,
-// POST /exposures with /query, /explain, /unsee, /forget, /link and /unlink, exposures.filter and
-// exposures.report. It is called between New and Serve.
-func (s *Server) AddExposure(store *exposure.Store) {
-	s.hotList.exposure = store
-	r := &exposureRoutes{server: s, store: store, wait: make(gate, 8*s.cfg.Concurrency)}
-	s.filters = make(gate, s.cfg.Concurrency)
+// exposureRoutes are the routes and bus services of histories.
+func (s *Server) exposureRoutes() {
 	add := func(path string, roles bus.Role, g gate, h handler) {
 		s.register(http.MethodPost, path, roles, s.bound(wire.MaxBody, g, h.serve))
 	}
-	add("/filter", recall, s.filters, r.filter)
-	add("/exposures", recall, r.wait, r.take(""))
-	add("/exposures/query", recall|editor, s.filters, r.query)
-	add("/exposures/explain", recall|editor, s.filters, r.explain)
-	add("/exposures/unsee", recall, r.wait, r.take(state.Unsee))
-	add("/exposures/forget", recall, r.wait, r.take(state.Forget))
-	add("/exposures/link", recall, r.wait, r.take(state.Link))
-	add("/exposures/unlink", recall, r.wait, r.take(state.Unlink))
-	add("/exposures/trace", 0, r.wait, r.startTrace) // operators only
-	s.handle(s.work, http.MethodGet, "/exposures/trace", 0, r.readTrace)
+	add("/filter", recall, s.filters, s.filter)
+	add("/exposures", recall, s.reports, s.take(""))
+	add("/exposures/query", recall|editor, s.filters, s.query)
+	add("/exposures/explain", recall|editor, s.filters, s.explainUnseen)
+	add("/exposures/unsee", recall, s.reports, s.take(state.Unsee))
+	add("/exposures/forget", recall, s.reports, s.take(state.Forget))
+	add("/exposures/link", recall, s.reports, s.take(state.Link))
+	add("/exposures/unlink", recall, s.reports, s.take(state.Unlink))
+	add("/exposures/trace", 0, s.reports, s.startTrace) // operators only
+	s.handle(s.work, http.MethodGet, "/exposures/trace", 0, s.readTrace)
 	s.endpoints = append(s.endpoints,
-		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
-		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
+		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", s.filterMessage},
+		endpoint{"exposures.report", "what a user was shown, as POST /exposures", s.reportMessage})
 }
 
 // answers are buffers for answers. Those that a rare large request has grown are not kept.
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
 // filter answers POST /filter.
-func (r *exposureRoutes) filter(c echo.Context) any {
+func (s *Server) filter(c echo.Context) any {
 	format := exposure.JSON
 	if accepts(c, BitmapType) {
 		format = exposure.Bitmap
@@ -78,14 +59,21 @@ func (r *exposureRoutes) filter(c echo.Context) any {
 			answers.Put(out)
 		}
 	}()
-	b, o, err := r.store.FilterBytes(c.Request().Context(), (*out)[:0], readBody(c), format)
+	b, o, err := s.cfg.Exposure.FilterBytes(c.Request().Context(), (*out)[:0], readBody(c), format)
 	*out = b
-	must.Do(r.reason(err))
+	must.Do(s.reason(err))
 	h := c.Response().Header()
 	contentType := echo.MIMEApplicationJSON
 	if format == exposure.Bitmap {
 		contentType = BitmapType
-		tellOutcome(h, o)
+		// A bitmap has no other place for them.
+		h.Set("Jianguo-Dropped", strconv.Itoa(o.Dropped))
+		if o.Relaxed > 0 {
+			h.Set("Jianguo-Relaxed", strconv.Itoa(o.Relaxed))
+		}
+		if o.Degraded != "" {
+			h.Set("Jianguo-Degraded", o.Degraded)
+		}
 	}
 	h.Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
 	must.Do(c.Blob(http.StatusOK, contentType, b))
@@ -97,21 +85,10 @@ func accepts(c echo.Context, contentType string) bool {
 	return strings.Contains(strings.ToLower(c.Request().Header.Get(echo.HeaderAccept)), contentType)
 }
 
-// tellOutcome sets the headers of a bitmap answer.
-func tellOutcome(h http.Header, o wire.Outcome) {
-	h.Set(DroppedHeader, strconv.Itoa(o.Dropped))
-	if o.Relaxed > 0 {
-		h.Set(RelaxedHeader, strconv.Itoa(o.Relaxed))
-	}
-	if o.Degraded != "" {
-		h.Set(DegradedHeader, o.Degraded)
-	}
-}
-
 // take answers the routes that store events of a kind.
-func (r *exposureRoutes) take(kind state.EventKind) handler {
+func (s *Server) take(kind state.EventKind) handler {
 	return func(c echo.Context) any {
-		must.Do(r.apply(c.Request().Context(), readBody(c), kind))
+		must.Do(s.apply(c.Request().Context(), readBody(c), kind))
 		must.Do(c.NoContent(http.StatusNoContent))
 		return nil
 	}
@@ -120,19 +97,19 @@ func (r *exposureRoutes) take(kind state.EventKind) handler {
 // reportWait bounds how long a report may wait to be applied, as while a Redis of histories is away.
 const reportWait = 30 * time.Second
 
-func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind state.EventKind) error {
-	if err := r.server.room(); err != nil {
+func (s *Server) apply(ctx context.Context, body []byte, kind state.EventKind) error {
+	if err := s.room(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportWait)
 	defer cancel()
-	return r.reason(r.store.Report(ctx, body, kind))
+	return s.reason(s.cfg.Exposure.Report(ctx, body, kind))
 }
 
 // reason is an error of the store, or why its log takes nothing: the disk.
-func (r *exposureRoutes) reason(err error) error {
+func (s *Server) reason(err error) error {
 	if errors.Is(err, exposure.ErrFull) {
-		return cmp.Or(r.server.room(), err)
+		return cmp.Or(s.room(), err)
 	}
 	return err
 }
@@ -144,33 +121,33 @@ func question(c echo.Context) (q wire.Query) {
 }
 
 // query answers POST /exposures/query.
-func (r *exposureRoutes) query(c echo.Context) any {
+func (s *Server) query(c echo.Context) any {
 	q := question(c)
-	return must.Get(r.store.Query(c.Request().Context(), q.User, q.Scene, q.IDs()))
+	return must.Get(s.cfg.Exposure.Query(c.Request().Context(), q.User, q.Scene, q.IDs()))
 }
 
-// explain answers POST /exposures/explain.
-func (r *exposureRoutes) explain(c echo.Context) any {
+// explainUnseen answers POST /exposures/explain.
+func (s *Server) explainUnseen(c echo.Context) any {
 	q := question(c)
-	return readable(c, must.Get(r.store.Explain(c.Request().Context(), q.User, q.Item, q.Scene)))
+	return readable(c, must.Get(s.cfg.Exposure.Explain(c.Request().Context(), q.User, q.Item, q.Scene)))
 }
 
 // startTrace answers POST /exposures/trace.
-func (r *exposureRoutes) startTrace(c echo.Context) any {
+func (s *Server) startTrace(c echo.Context) any {
 	q, ctx := question(c), c.Request().Context()
-	must.Do(r.store.Traces.Start(ctx, q.User, q.For, q.Reason))
+	must.Do(s.cfg.Exposure.Traces.Start(ctx, q.User, q.For, q.Reason))
 	// Warnings are in the log by default.
-	r.server.log.WarnContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason,
-		"user_hash", r.store.UserHash(q.User), "by", callerName(ctx))
+	s.log.WarnContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason,
+		"user_hash", s.cfg.Exposure.UserHash(q.User), "by", callerName(ctx))
 	must.Do(c.NoContent(http.StatusNoContent))
 	return nil
 }
 
 // readTrace answers GET /exposures/trace.
-func (r *exposureRoutes) readTrace(c echo.Context) any {
+func (s *Server) readTrace(c echo.Context) any {
 	user, ctx := c.QueryParam("user"), c.Request().Context()
-	t := must.Get(r.store.Traces.Read(ctx, user))
-	r.server.log.WarnContext(ctx, "a trace of a user is read", "user_hash", r.store.UserHash(user),
+	t := must.Get(s.cfg.Exposure.Traces.Read(ctx, user))
+	s.log.WarnContext(ctx, "a trace of a user is read", "user_hash", s.cfg.Exposure.UserHash(user),
 		"by", callerName(ctx))
 	return readable(c, t)
 }
@@ -185,14 +162,14 @@ func readable(c echo.Context, v fmt.Stringer) any {
 }
 
 // filterMessage serves exposures.filter.
-func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
-	out, _, err := r.store.FilterBytes(ctx, nil, data, exposure.JSON)
-	must.Do(r.reason(err))
+func (s *Server) filterMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
+	out, _, err := s.cfg.Exposure.FilterBytes(ctx, nil, data, exposure.JSON)
+	must.Do(s.reason(err))
 	return out
 }
 
 // reportMessage serves exposures.report; the reply is an empty object.
-func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
-	must.Do(r.apply(ctx, data, ""))
+func (s *Server) reportMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
+	must.Do(s.apply(ctx, data, ""))
 	return []byte("{}")
 }

@@ -278,11 +278,11 @@ func TestBitmap(t *testing.T) {
 	all := strings.Join(seen, ",")
 	x.json("/exposures", `{"user":"u","kind":"seen","items":[`+all+`]}`, 204)
 	status, got, h := x.post("/filter", "application/json", BitmapType, []byte(`{"user":"u","items":[95,96,97,98,99,100,101,"102",103,104]}`))
-	if status != 200 || !bytes.Equal(got, []byte{0xe0, 3}) || h.Get(DroppedHeader) != "5" || h.Get("Content-Type") != BitmapType {
+	if status != 200 || !bytes.Equal(got, []byte{0xe0, 3}) || h.Get("Jianguo-Dropped") != "5" || h.Get("Content-Type") != BitmapType {
 		t.Errorf("%d %x %v", status, got, h)
 	}
 	_, got, h = x.post("/filter", "application/json", "text/html, "+BitmapType+";q=1", []byte(`{"user":"u","at_least":3,"items":[`+all+`]}`))
-	if len(got) != 26 || !slices.Equal(got[:13], make([]byte, 13)) || got[13] != 7 || h.Get(RelaxedHeader) != "3" {
+	if len(got) != 26 || !slices.Equal(got[:13], make([]byte, 13)) || got[13] != 7 || h.Get("Jianguo-Relaxed") != "3" {
 		t.Errorf("relaxed: %x %v", got, h)
 	}
 }
@@ -339,7 +339,7 @@ func TestExposureDegraded(t *testing.T) {
 			t.Errorf("JSON: %s, want %s", got, want)
 		}
 		_, b, h := x.post("/filter", "application/json", BitmapType, []byte(`{"user":"u","items":["1",2]}`))
-		if !bytes.Equal(b, []byte{bits}) || h.Get(DegradedHeader) != mode || h.Get(DroppedHeader) != dropped {
+		if !bytes.Equal(b, []byte{bits}) || h.Get("Jianguo-Degraded") != mode || h.Get("Jianguo-Dropped") != dropped {
 			t.Errorf("bitmap: %x %v", b, h)
 		}
 		_, err = db.Exec("UPDATE user SET head = ?", head) // for the verify at the end

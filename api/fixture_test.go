@@ -104,9 +104,6 @@ func newService(t *testing.T, cfg testConfig) *testService {
 	}
 	r.server, err = New(r.config(cfg.api))
 	must(err)
-	if r.exposure != nil {
-		r.server.AddExposure(r.exposure)
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	r.url = "http://" + l.Addr().String()
@@ -128,7 +125,8 @@ func newService(t *testing.T, cfg testConfig) *testService {
 // config is that of a Server over the parts of r, changed by change unless that is nil.
 func (r *testService) config(change func(*Config)) Config {
 	r.metrics = prometheus.NewRegistry()
-	c := Config{Wait: MaxWait, Metrics: r.metrics, Room: func() error { return nil }, Browse: r.browse, Segmenter: r.Segmenter, Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
+	c := Config{Wait: MaxWait, Metrics: r.metrics, Room: func() error { return nil }, Browse: r.browse, Segmenter: r.Segmenter, Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Exposure: r.exposure,
+		Version: "test"}
 	if change != nil {
 		change(&c)
 	}

@@ -35,9 +35,9 @@ func TestHot(t *testing.T) {
 	}
 	r.follow()
 	again := func() { // the list is rebuilt
-		r.server.hotList.mu.Lock()
-		defer r.server.hotList.mu.Unlock()
-		r.server.hotList.at = time.Time{}
+		r.server.hot.mu.Lock()
+		defer r.server.hot.mu.Unlock()
+		r.server.hot.at = time.Time{}
 	}
 	get := func(query, ids string) hotAnswer {
 		t.Helper()

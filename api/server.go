@@ -37,7 +37,8 @@ func New(cfg Config) (*Server, error) {
 	cfg.Concurrency, cfg.Connections = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096)
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Metrics), echo: echo.New(),
 		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency),
-		polling: make(gate, cfg.Concurrency)}
+		polling: make(gate, cfg.Concurrency), filters: make(gate, cfg.Concurrency),
+		reports: make(gate, 8*cfg.Concurrency)}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.conns = newConnections(cfg.Connections, s.metrics.closed)
 	js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncTimeout(MaxWait))
@@ -65,7 +66,6 @@ func New(cfg Config) (*Server, error) {
 // routes are the routes with the roles that may use them. Exposures have
 // theirs in exposure.go.
 func (s *Server) routes() {
-	s.hotList = &hotList{index: s.cfg.Index, browse: s.cfg.Browse}
 	s.handle(s.waiting, http.MethodPost, "/items", platform, s.postItem)
 	s.handle(s.work, http.MethodPost, "/items/check", platform|editor, func(c echo.Context) any {
 		body := readBody(c)
@@ -84,11 +84,15 @@ func (s *Server) routes() {
 	s.handle(s.work, http.MethodPost, "/clusters/:id/decisions", editor, s.postDecision)
 	s.handle(s.work, http.MethodGet, "/sources/:name/boilerplate", editor, s.getBoilerplate)
 	s.handle(s.work, http.MethodPost, "/sources/:name/boilerplate", editor, s.postBoilerplate)
-	s.handle(s.work, http.MethodGet, "/hot", recall|editor, s.hotList.get)
+	s.handle(s.work, http.MethodGet, "/hot", recall|editor, s.getHot)
 	s.handle(s.work, http.MethodGet, "/exemptions", editor, func(c echo.Context) any {
 		return decisions(c, s.cfg.Index.Exemptions)
 	})
 	s.handle(s.work, http.MethodGet, "/suspects", editor, s.getSuspects)
+
+	if s.cfg.Exposure != nil {
+		s.exposureRoutes()
+	}
 
 	s.echo.GET("/healthz", func(c echo.Context) error { // as long as the process answers at all
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok", "version": s.cfg.Version})
