@@ -91,8 +91,6 @@ type Server struct {
 // endpoint is a request-reply service on the bus.
 type endpoint struct {
 	subject, description string
-	// handle makes the reply of a request, and may set headers of it; its errors
-	// become error replies.
-	// Package must ends it.
-	handle func(ctx context.Context, data []byte, header nats.Header) []byte
+	// handle makes the reply of a request; its errors become error replies. Package must ends it.
+	handle func(ctx context.Context, data []byte) []byte
 }

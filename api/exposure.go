@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/nats-io/nats.go"
 
 	"jianguo/bus"
 	"jianguo/exposure"
@@ -162,14 +161,14 @@ func readable(c echo.Context, v fmt.Stringer) any {
 }
 
 // filterMessage serves exposures.filter.
-func (s *Server) filterMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
+func (s *Server) filterMessage(ctx context.Context, data []byte) []byte {
 	out, _, err := s.cfg.Exposure.FilterBytes(ctx, nil, data, exposure.JSON)
 	must.Do(s.reason(err))
 	return out
 }
 
 // reportMessage serves exposures.report; the reply is an empty object.
-func (s *Server) reportMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
+func (s *Server) reportMessage(ctx context.Context, data []byte) []byte {
 	must.Do(s.apply(ctx, data, ""))
 	return []byte("{}")
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -107,7 +106,7 @@ func (s *Server) routes() {
 		s.bound(MaxBody, s.work, echo.WrapHandler(profiles)))
 
 	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored",
-		func(ctx context.Context, data []byte, _ nats.Header) []byte {
+		func(ctx context.Context, data []byte) []byte {
 			return must.Get(json.Marshal(s.check(ctx, data)))
 		}})
 }

@@ -95,7 +95,7 @@ var errEnding = NewProblem(http.StatusServiceUnavailable, "", "the service is sh
 func (s *Server) answer(ctx context.Context, e endpoint, r micro.Request, err error) {
 	reply := nats.NewMsg(r.Reply())
 	if err == nil {
-		reply.Data, err = handleMessage(ctx, e, r.Data(), reply.Header)
+		reply.Data, err = handleMessage(ctx, e, r.Data())
 	}
 	code := http.StatusOK
 	if err != nil {
@@ -119,13 +119,13 @@ func (s *Server) answer(ctx context.Context, e endpoint, r micro.Request, err er
 }
 
 // handleMessage makes an error of a panic: one bad message ends alone.
-func handleMessage(ctx context.Context, e endpoint, data []byte, header nats.Header) (reply []byte, err error) {
+func handleMessage(ctx context.Context, e endpoint, data []byte) (reply []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("api: %s: panic: %v", e.subject, v)
 		}
 	}()
-	return must.Try(func() []byte { return e.handle(ctx, data, header) })
+	return must.Try(func() []byte { return e.handle(ctx, data) })
 }
 
 var semantic = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)$`)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/nats-io/nats.go"
 
 	"jianguo/api/tokens"
 	"jianguo/bus"
@@ -185,7 +184,7 @@ func TestEndOfService(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, end := make(chan bool, 2*busConcurrency), make(chan bool)
-	s.endpoints = []endpoint{{"slow", "slow", func(context.Context, []byte, nats.Header) []byte {
+	s.endpoints = []endpoint{{"slow", "slow", func(context.Context, []byte) []byte {
 		began <- true
 		<-end
 		return nil
