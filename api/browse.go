@@ -140,7 +140,7 @@ func (s *Server) getCluster(c echo.Context) any {
 	must.Do(noCluster(err, id))
 	page := clusterOf(&view.Story)
 	for i := range view.Members {
-		page.Members = append(page.Members, clusterMemberOf(&view.Members[i]))
+		page.Members = append(page.Members, memberOf(&view.Members[i]))
 	}
 	if view.Next != 0 {
 		page.Next = fmt.Sprint(view.Next)

@@ -136,7 +136,7 @@ func TestClusters(t *testing.T) {
 	}
 	for cursor, pages, members := "", 1, 0; ; pages++ {
 		page := want[struct {
-			Members []*clusterMember
+			Members []*listed
 			Next    string
 		}](r, 200, "GET", fmt.Sprintf("/clusters/%d?limit=2&cursor=%s", seen[0].ID, cursor), nil)
 		if members += len(page.Members); page.Next != "" {

@@ -202,7 +202,7 @@ func TestSuspects(t *testing.T) {
 	}
 	query := "/suspects?limit=2"
 	last := 1.0
-	var first suspect
+	var first listed
 	for next := query; next != ""; {
 		p := want[page](r, 200, "GET", next, nil)
 		for _, row := range p.Suspects {

@@ -66,8 +66,9 @@ func (s *Server) rank(ctx context.Context, now time.Time) []hotItem {
 	items := make([]hotItem, len(hots))
 	for i := range hots {
 		h := &hots[i]
-		items[i] = hotItem{listedOf(&h.Lead), h.Cluster, h.Sources,
+		items[i] = hotItem{listedOf(&h.Lead), h.Sources,
 			math.Round(1000*(h.Pull+math.Log2(1+exposures[h.Cluster]))) / 1000}
+		items[i].Cluster = h.Cluster
 	}
 	slices.SortStableFunc(items, func(a, b hotItem) int { return cmp.Compare(b.Score, a.Score) })
 	return items[:min(len(items), wire.MaxItems)]
