@@ -41,18 +41,13 @@ const eventPoll = 50 * time.Millisecond
 // awaitEvent returns when there is an event after the given one, when the wait
 // is over, or when the server is about to end.
 func (s *Server) awaitEvent(ctx context.Context, after uint64, wait time.Duration) error {
-	over := time.NewTimer(wait)
-	defer over.Stop()
-	tick := time.NewTicker(eventPoll)
-	defer tick.Stop()
-	for {
-		if _, last := s.cfg.Index.Applied(); last > after || wait == 0 {
+	for over := time.Now().Add(wait); ; {
+		remaining := time.Until(over)
+		if _, last := s.cfg.Index.Applied(); last > after || remaining <= 0 {
 			return nil
 		}
 		select {
-		case <-tick.C:
-		case <-over.C:
-			return nil
+		case <-time.After(min(remaining, eventPoll)):
 		case <-s.ending.Done():
 			return nil
 		case <-ctx.Done():

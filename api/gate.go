@@ -68,9 +68,7 @@ func (s *shares) enter(c echo.Context, bytes int) (leave func(), err error) {
 		most, why = shareBytes, "others publish too, and 128 KiB of your articles are in work"
 	}
 	if s.held[who] > 0 && s.held[who]+bytes > most {
-		p := NewProblem(http.StatusTooManyRequests, "", why+": send the next when there are answers")
-		p.retryAfter = "1"
-		return nil, p
+		return nil, NewProblem(http.StatusTooManyRequests, "", why+": send the next when there are answers")
 	}
 	if s.held == nil {
 		s.held = map[string]int{}

@@ -185,10 +185,7 @@ func CheckListen(addr string, hasTokens, insecure bool) error {
 	if err != nil {
 		return fmt.Errorf("%q: want host:port: %w", addr, err)
 	}
-	if hasTokens || insecure || host == "localhost" {
-		return nil
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+	if hasTokens || insecure || host == "localhost" || net.ParseIP(host).IsLoopback() {
 		return nil
 	}
 	return fmt.Errorf("%s can be reached from other machines: give --tokens FILE, listen on 127.0.0.1, or let every "+
