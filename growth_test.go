@@ -146,7 +146,7 @@ func journey(seg *segment.Segmenter, later, earlier *ingest.Item) map[string]cos
 	step("reason", func() { reason.Of(&j, original(o), original(p)) })
 	step("learn", func() { new(sources.Clauses).Learn("an id", a.Text.Body, 1) })
 	shown := func(o *reason.Original) diff.Text { return diff.Text{Original: o.Text, Form: o.Form, Origin: o.Origin} }
-	step("diff", func() { diff.Compare(shown(p), shown(o)).Rows() })
+	step("diff", func() { diff.Compare(shown(p), shown(o)) })
 	return costs
 }
 

@@ -14,7 +14,6 @@ import (
 type comparison struct {
 	*diff.Result
 	Earlier, Later *index.Item
-	Rows           []diff.Row
 	Missing        []string // of the two, whose text was not kept
 	Cut            bool
 	New            int    // characters, by the verdict; 0: it does not say
@@ -30,7 +29,6 @@ func (v *comparison) AllSame() bool { return len(v.Rows) == 0 || len(v.Rows) == 
 func (p *page) comparing(a, b *index.Item) *comparison {
 	v, e := &comparison{Earlier: a, Later: b}, judged(b, a.ID)
 	v.Result = compareTexts(p.c.cfg.Segmenter, v.text(a), v.text(b))
-	v.Rows = v.Result.Rows()
 	if e != nil && e.Facts != nil && e.Facts.Coverage != nil {
 		// The numbers of the sentence.
 		v.SharedA, v.SharedB = float64(e.Facts.Coverage.Earlier), float64(e.Facts.Coverage.Later)

@@ -9,7 +9,6 @@ package diff
 
 import (
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 
@@ -52,18 +51,7 @@ type Result struct {
 	Moves, Conflicts int
 	Aside            bool // there is a Span of this kind
 	Partial          bool
-
-	matches []compare.Match // those that did not move
-	a, b    side
-}
-
-// side is one text with its words, as parts of the original.
-type side struct {
-	name   string // a or b
-	text   string
-	tokens []compare.Span
-	from   int // where the next row begins
-	span   int // the span that is in
+	Rows             []Row
 }
 
 // A Form is a normal form, prepared to be compared.
@@ -90,124 +78,110 @@ func Share(of, in *Form) float64 {
 func Compare(a, b Text) *Result {
 	x := compare.Align(NewForm(b.Form), NewForm(a.Form))
 	r := &Result{SharedA: float64(x.Earlier.Covered), SharedB: float64(x.Later.Covered), Partial: x.Partial}
-	r.a, r.b = a.side("a", &x.Earlier), b.side("b", &x.Later)
-	kindA, kindB := slices.Repeat([]Kind{Only}, len(r.a.tokens)), slices.Repeat([]Kind{Only}, len(r.b.tokens))
-	moveA, moveB := make([]int, len(kindA)), make([]int, len(kindB))
+	earlier, later := a.side("a", &x.Earlier), b.side("b", &x.Later)
 	for _, m := range x.Matches {
-		kind := Same
+		kind, move := Same, 0
 		if m.Moved {
 			r.Moves++
-			kind = Moved
-		} else {
-			r.matches = append(r.matches, m)
+			kind, move = Moved, r.Moves
 		}
 		for k := range m.N {
-			kindA[m.Earlier+k], kindB[m.Later+k] = kind, kind
-			if m.Moved {
-				moveA[m.Earlier+k], moveB[m.Later+k] = r.Moves, r.Moves
-			}
+			earlier.words[m.Earlier+k].is(kind, move)
+			later.words[m.Later+k].is(kind, move)
 		}
 	}
-	for i := range kindB {
-		if x.Later.Run(i) > 0 && kindB[i] == Only {
-			kindB[i] = Aside // said again
+	for i := range later.words {
+		if w := &later.words[i]; x.Later.Run(i) > 0 && w.Kind == Only {
+			w.Kind = Aside // said again
 		}
 	}
-	wordsA, wordsB := x.Earlier.Tokens(), x.Later.Tokens()
 	for _, c := range x.Agreement().Conflicts {
 		if !c.Name {
 			r.Conflicts++
-			mark(kindA, moveA, r.Conflicts, wordsA, c.Earlier)
-			mark(kindB, moveB, r.Conflicts, wordsB, c.Later)
+			earlier.mark(c.Earlier, r.Conflicts)
+			later.mark(c.Later, r.Conflicts)
 		}
 	}
-	r.A, r.B = spans(&r.a, kindA, moveA), spans(&r.b, kindB, moveB)
+	r.A, r.B = earlier.cover(), later.cover()
 	r.Aside = slices.ContainsFunc(slices.Concat(r.A, r.B), func(s Span) bool { return s.Kind == Aside })
+	r.Rows = rows(earlier, later, slices.DeleteFunc(x.Matches, func(m compare.Match) bool { return m.Moved }))
 	return r
 }
 
+// side is one text.
+type side struct {
+	name  string // a or b
+	text  string
+	words []Span         // as parts of the text
+	form  []compare.Span // the words as parts of the normal form
+	spans []Span         // of them those that no row has yet
+	from  int            // where the next row begins
+}
+
 // side finds the words of an aligned normal form in its original.
-func (t *Text) side(name string, x *compare.Side) side {
-	words := x.Tokens()
-	s := side{name: name, text: t.Original, tokens: make([]compare.Span, len(words))}
+func (t *Text) side(name string, x *compare.Side) *side {
+	s := &side{name: name, text: t.Original, form: x.Tokens()}
 	last := 0
-	for i, w := range words {
+	for _, w := range s.form {
 		start, _ := t.Origin(w.Start)
 		_, end := t.Origin(w.End - 1)
 		start = max(start, last) // words of one character (㍿) share its bytes
 		last = max(start, end)
-		s.tokens[i] = compare.Span{Start: start, End: last}
+		s.words = append(s.words, Span{Start: start, End: last, Kind: Only})
 	}
 	return s
 }
 
-// place is the offset of the i-th word, or of the line that it begins with a quotation mark or the like, and the
-// characters between it and the word before.
-func (s *side) place(i int) (at int, before string) {
-	at = len(s.text)
-	if i < len(s.tokens) {
-		at = s.tokens[i].Start
-	}
-	if i == 0 {
-		return 0, ""
-	}
-	end := s.tokens[i-1].End
-	before = s.text[end:at]
-	if line := strings.LastIndexByte(before, '\n'); line >= 0 {
-		at = end + line + 1
-	}
-	return at, before
-}
+func (s *Span) is(k Kind, move int) { s.Kind, s.Move = k, move }
 
-// residue reports whether there are words before the i-th word of the normal form.
-func (s *side) residue(i int) bool {
-	_, before := s.place(i)
-	if i == 0 && len(s.tokens) > 0 {
-		before = s.text[:s.tokens[0].Start]
+func (s Span) like(o Span) bool { return s.Kind == o.Kind && s.Move == o.Move }
+
+// gap is what stands between a word and the one before.
+func (s *side) gap(i int) (start, end int) {
+	end = len(s.text)
+	if i > 0 {
+		start = s.words[i-1].End
 	}
-	return strings.ContainsFunc(before, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	if i < len(s.words) {
+		end = s.words[i].Start
+	}
+	return start, end
 }
 
 // mark marks those words of a fact that the other text has not got in its place, with the number of the conflict.
-func mark(kinds []Kind, numbers []int, n int, words []compare.Span, f compare.Span) {
-	i := sort.Search(len(words), func(i int) bool { return words[i].Start >= f.Start })
-	for ; i < len(words) && words[i].End <= f.End; i++ {
-		if kinds[i] == Only {
-			kinds[i], numbers[i] = Conflict, n
+func (s *side) mark(fact compare.Span, n int) {
+	i, _ := slices.BinarySearchFunc(s.form, fact.Start, func(w compare.Span, at int) int { return w.Start - at })
+	for ; i < len(s.form) && s.form[i].End <= fact.End; i++ {
+		if s.words[i].Kind == Only {
+			s.words[i].is(Conflict, n)
 		}
 	}
 }
 
-// spans covers a text with spans. The characters between two words have the kind of both if it is the same, else
-// they count as equal.
-func spans(s *side, kinds []Kind, moves []int) (out []Span) {
-	add := func(end int, k Kind, move int) {
-		start := 0
-		if n := len(out); n > 0 {
-			start = out[n-1].End
-			if out[n-1].Kind == k && out[n-1].Move == move {
-				out[n-1].End = end
-				return
-			}
-		}
-		if end > start {
-			out = append(out, Span{start, end, k, move})
-		}
-	}
-	for i, t := range s.tokens {
+// cover covers a text with spans. What stands between two words is aside if there are words in it. Else it has the
+// kind of both if that is the same, or counts as equal.
+func (s *side) cover() []Span {
+	for i := range len(s.words) + 1 {
+		start, end := s.gap(i)
+		between := Span{start, end, Same, 0}
 		switch {
-		case s.residue(i):
-			add(t.Start, Aside, 0)
-		case i > 0 && kinds[i-1] == kinds[i] && moves[i-1] == moves[i]:
-			add(t.Start, kinds[i], moves[i])
-		default:
-			add(t.Start, Same, 0)
+		case len(s.words) > 0 && strings.ContainsFunc(s.text[start:end],
+			func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
+			between.Kind = Aside
+		case i > 0 && i < len(s.words) && s.words[i-1].like(s.words[i]):
+			between.is(s.words[i].Kind, s.words[i].Move)
 		}
-		add(t.End, kinds[i], moves[i])
+		if s.add(between); i < len(s.words) {
+			s.add(s.words[i])
+		}
 	}
-	if s.residue(len(s.tokens)) {
-		add(len(s.text), Aside, 0)
+	return s.spans
+}
+
+func (s *side) add(p Span) {
+	if n := len(s.spans); n > 0 && s.spans[n-1].like(p) {
+		s.spans[n-1].End = p.End
+	} else if p.End > p.Start {
+		s.spans = append(s.spans, p)
 	}
-	add(len(s.text), Same, 0)
-	return out
 }

@@ -53,7 +53,7 @@ var texts = rapid.Custom(func(t *rapid.T) string {
 
 func compared(a, b string) (*Result, []Row) {
 	r := Compare(form(a), form(b))
-	return r, r.Rows()
+	return r, r.Rows
 }
 
 func part(s string, spans []Span, keep func(Span) bool) string { return letters(text(s, spans, keep)) }
@@ -219,7 +219,7 @@ func BenchmarkCompare(b *testing.B) {
 	s, u := left.String(), right.String()
 	b.ReportMetric(float64(utf8.RuneCountInString(s)), "characters")
 	for b.Loop() {
-		Compare(form(s), form(u)).Rows()
+		Compare(form(s), form(u))
 	}
 }
 
@@ -248,7 +248,7 @@ func TestResidueIsAside(t *testing.T) {
 	if got := text(a.Original, r.A, func(p Span) bool { return p.Kind == Aside }); !strings.Contains(got, "责任编辑张三") {
 		t.Errorf("aside is %q of %+v", got, r.A)
 	}
-	if rows := r.Rows(); len(rows) != 1 || !rows[0].Same {
+	if rows := r.Rows; len(rows) != 1 || !rows[0].Same {
 		t.Errorf("rows %+v", rows)
 	}
 }

@@ -33,27 +33,26 @@ func (r *Row) Characters() (n int) {
 // without paragraphs would otherwise be one row.
 const rowLength = 900
 
-// Rows lays out a result: it cuts both texts at ends of paragraphs between words
-// that match. Rows that are the same are one.
-func (r *Result) Rows() []Row {
-	l := layout{r: r, a: r.a, b: r.b}
-	for n, m := range r.matches {
+// rows cuts both texts at ends of paragraphs between words that match and did not move. Rows that are the same
+// are one.
+func rows(a, b *side, matches []compare.Match) []Row {
+	l := layout{a: a, b: b}
+	for n, m := range matches {
 		for k := range m.N {
 			l.cut(m.Earlier+k, m.Later+k, false, false)
 		}
-		next := compare.Match{Earlier: len(r.a.tokens), Later: len(r.b.tokens)}
-		if n+1 < len(r.matches) {
-			next = r.matches[n+1]
+		next := compare.Match{Earlier: len(a.words), Later: len(b.words)}
+		if n+1 < len(matches) {
+			next = matches[n+1]
 		}
 		l.cut(m.Earlier+m.N, m.Later+m.N, m.Earlier+m.N < next.Earlier, m.Later+m.N < next.Later)
 	}
-	l.flush(len(r.a.text), len(r.b.text))
+	l.flush(len(a.text), len(b.text))
 	return l.rows
 }
 
 type layout struct {
-	r    *Result
-	a, b side
+	a, b *side
 	rows []Row
 }
 
@@ -77,12 +76,27 @@ func (l *layout) cut(i, j int, onlyA, onlyB bool) {
 	}
 }
 
+// place is the offset of the i-th word, or of the line that it begins with a quotation mark or the like, and the
+// characters between it and the word before.
+func (s *side) place(i int) (at int, before string) {
+	if i == 0 {
+		return 0, ""
+	}
+	start, at := s.gap(i)
+	before = s.text[start:at]
+	if line := strings.LastIndexByte(before, '\n'); line >= 0 {
+		at = start + line + 1
+	}
+	return at, before
+}
+
 func (l *layout) flush(atA, atB int) {
-	row := Row{A: l.a.take(l.r.A, atA), B: l.b.take(l.r.B, atB)}
+	row := Row{A: l.a.take(atA), B: l.b.take(atB)}
 	if len(row.A)+len(row.B) == 0 {
 		return
 	}
-	row.Same = !slices.ContainsFunc(row.A, differs) && !slices.ContainsFunc(row.B, differs)
+	row.Same = !slices.ContainsFunc(slices.Concat(row.A, row.B),
+		func(p Piece) bool { return p.Kind != Same && p.Kind != Aside })
 	if n := len(l.rows); n > 0 && row.Same && l.rows[n-1].Same {
 		last := &l.rows[n-1]
 		last.A, last.B = append(last.A, row.A...), append(last.B, row.B...)
@@ -92,17 +106,14 @@ func (l *layout) flush(atA, atB int) {
 }
 
 // take removes and returns the spans up to an offset.
-func (s *side) take(spans []Span, to int) (out []Piece) {
-	for s.from < to && s.span < len(spans) {
-		p := spans[s.span]
+func (s *side) take(to int) (out []Piece) {
+	for s.from < to && len(s.spans) > 0 {
+		p := s.spans[0]
 		p.Start, p.End = s.from, min(p.End, to)
 		out = append(out, Piece{p, s.text[p.Start:p.End], s.name})
-		s.from = p.End
-		if p.End == spans[s.span].End {
-			s.span++
+		if s.from = p.End; p.End == s.spans[0].End {
+			s.spans = s.spans[1:]
 		}
 	}
 	return out
 }
-
-func differs(p Piece) bool { return p.Kind != Same && p.Kind != Aside }
