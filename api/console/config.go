@@ -1,9 +1,7 @@
 package console
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"os/exec"
 	"time"
@@ -52,19 +50,7 @@ type Console struct {
 	log      *slog.Logger
 	sessions *sessions
 	claims   *claims
-}
-
-// newConsole returns a Console with the defaults filled in.
-func newConsole(cfg Config) (*Console, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	looking, err := newClaims(cfg.Conn, cfg.Now)
-	if err != nil {
-		return nil, fmt.Errorf("console: %w", err)
-	}
-	return &Console{cfg: cfg, claims: looking, log: cfg.Logger, sessions: newSessions(cfg.Access, cfg.Now)}, nil
+	rejudge  rejudge
 }
 
 func (c *Console) now() time.Time { return c.cfg.Now().In(location) }

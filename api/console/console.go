@@ -37,11 +37,15 @@
 package console
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -49,62 +53,58 @@ import (
 	"jianguo/internal/must"
 )
 
-// access is the permission that a route needs.
-type access int
-
-const (
-	anyone access = iota // needs no sign-in
-	reader
-	operator
-)
-
 // Register mounts the console on e.
 func Register(e *echo.Echo, cfg Config) error {
-	c, err := newConsole(cfg)
-	if err != nil {
-		return err
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
+	looking, err := newClaims(cfg.Conn, cfg.Now)
+	if err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	c := &Console{cfg: cfg, claims: looking, log: cfg.Logger, sessions: newSessions(cfg.Access, cfg.Now)}
 	// What a service that was killed may have left of a rejudge.
 	if err := os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)); err != nil {
 		return err
 	}
-	bound, o := cfg.Bound(c.sessions.Known), operations{c, &rejudges{Console: c}}
+	bound := cfg.Bound(c.sessions.Known)
 	e.GET("/console/assets/:hash/:name", serveAsset)
 	for _, r := range []struct {
 		method, path string
-		access       access
+		role         string // of its users; empty: it needs no sign-in
 		handler      handler
 	}{
-		{"GET", "/console/signin", anyone, c.signInPage},
-		{"POST", "/console/signin", anyone, c.signIn},
-		{"POST", "/console/signout", reader, c.signOut},
-		{"GET", "/", reader, c.overview},
-		{"GET", "/console/search", reader, c.search},
-		{"POST", "/console/search", reader, c.search},
-		{"GET", "/console/item", reader, c.item},
-		{"GET", "/console/compare", reader, c.compare},
-		{"GET", "/console/into", reader, c.into},
-		{"GET", "/console/clusters", reader, c.clusters},
-		{"GET", "/console/cluster", reader, c.cluster},
-		{"GET", "/console/story", reader, c.story},
-		{"GET", "/console/suspects", reader, c.suspects},
-		{"GET", "/console/review", reader, c.review},
-		{"POST", "/console/review", reader, c.confirm},
-		{"GET", "/console/sources", reader, c.sources},
-		{"POST", "/console/sources", reader, c.setPolicy},
-		{"GET", "/console/source", reader, c.source},
-		{"POST", "/console/source", reader, c.decideBoilerplate},
-		{"GET", "/console/decisions", reader, c.decisions},
-		{"POST", "/console/decide", reader, c.decide},
-		{"GET", "/console/labels.tsv", reader, c.labelsTSV},
-		{"GET", "/console/operators", operator, o.operators},
-		{"GET", "/console/rejudge", operator, o.rejudges.page},
-		{"POST", "/console/rejudge", operator, o.rejudges.start},
-		{"GET", "/console/dead", operator, o.dead},
-		{"POST", "/console/dead", operator, o.replay},
-		{"GET", "/console/*", reader, c.nowhere},
+		{"GET", "/console/signin", "", c.signInPage},
+		{"POST", "/console/signin", "", c.signIn},
+		{"POST", "/console/signout", roleEditor, c.signOut},
+		{"GET", "/", roleEditor, c.overview},
+		{"GET", "/console/search", roleEditor, c.search},
+		{"POST", "/console/search", roleEditor, c.search},
+		{"GET", "/console/item", roleEditor, c.item},
+		{"GET", "/console/compare", roleEditor, c.compare},
+		{"GET", "/console/into", roleEditor, c.into},
+		{"GET", "/console/clusters", roleEditor, c.clusters},
+		{"GET", "/console/cluster", roleEditor, c.cluster},
+		{"GET", "/console/story", roleEditor, c.story},
+		{"GET", "/console/suspects", roleEditor, c.suspects},
+		{"GET", "/console/review", roleEditor, c.review},
+		{"POST", "/console/review", roleEditor, c.confirm},
+		{"GET", "/console/sources", roleEditor, c.sources},
+		{"POST", "/console/sources", roleEditor, c.setPolicy},
+		{"GET", "/console/source", roleEditor, c.source},
+		{"POST", "/console/source", roleEditor, c.decideBoilerplate},
+		{"GET", "/console/decisions", roleEditor, c.decisions},
+		{"POST", "/console/decide", roleEditor, c.decide},
+		{"GET", "/console/labels.tsv", roleEditor, c.labelsTSV},
+		{"GET", "/console/operators", roleOperator, c.operators},
+		{"GET", "/console/rejudge", roleOperator, c.rejudgePage},
+		{"POST", "/console/rejudge", roleOperator, c.startRejudge},
+		{"GET", "/console/dead", roleOperator, c.dead},
+		{"POST", "/console/dead", roleOperator, c.replay},
+		{"GET", "/console/*", roleEditor, c.nowhere},
 	} {
-		e.Add(r.method, r.path, c.handle(r.access, r.handler), bound)
+		e.Add(r.method, r.path, c.handle(r.role, r.handler), bound)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (c *Console) nowhere(_ context.Context, p *page) string {
 }
 
 // handle wraps a handler: it checks the user and, if something changes, the form.
-func (c *Console) handle(a access, h handler) echo.HandlerFunc {
+func (c *Console) handle(role string, h handler) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		changes := e.Request().Method == http.MethodPost
 		if changes {
@@ -124,7 +124,7 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 			e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 3*ingest.MaxText+1<<16)
 		}
 		s, ok := c.sessions.Of(e)
-		if a != anyone && !ok {
+		if role != "" && !ok {
 			return c.sessions.ToSignIn(e)
 		}
 		p := c.newPage(e, s)
@@ -137,11 +137,11 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 					p.T("页面已过期，请返回刷新后再试。", "This page is out of date: go back, reload it and try again."))
 			}
 		}
-		if a == operator && s.Role != roleOperator {
+		if role == roleOperator && s.Role != roleOperator {
 			return p.fail(http.StatusForbidden, p.T("这一页只给运维人员。", "This page is for operators."))
 		}
 		next, err := must.Try(func() string {
-			if a != anyone && !changes {
+			if role != "" && !changes {
 				p.notices(e.Request().Context())
 			}
 			return h(e.Request().Context(), p)

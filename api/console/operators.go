@@ -17,12 +17,6 @@ import (
 	"jianguo/internal/must"
 )
 
-// operations are the pages for operators.
-type operations struct {
-	*Console
-	rejudges *rejudges
-}
-
 type operatorsView struct {
 	Wrong     map[string]error // by part: why it is not ready
 	Pending   string           // messages that wait for their verdicts
@@ -32,15 +26,15 @@ type operatorsView struct {
 	Dead      []bus.DeadLetter
 	DeadCount string
 	Exempted  []index.Decision // texts that nothing is matched with, by an editor or in a flood
-	Rejudge   *rejudge
+	Rejudge   rejudgeView
 	Recipe    string
 	Policy    index.Policy
 	Version   string
 }
 
-func (c operations) operators(ctx context.Context, p *page) string {
+func (c *Console) operators(ctx context.Context, p *page) string {
 	x := c.cfg.Index
-	v := &operatorsView{Rejudge: c.rejudges.now(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version,
+	v := &operatorsView{Rejudge: c.lastRejudge(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version,
 		Pending: "—", DeadCount: "—", Free: fmt.Sprintf("%.1f GB", float64(must.Get(c.cfg.Free()))/(1<<30))}
 	v.Lag, v.SearchLag = must.Get2(c.cfg.Browse.Lag(ctx))
 	v.Exempted = must.Get(x.Exemptions(ctx, 20))
@@ -53,7 +47,7 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	return p.show("operators", "operators", "运维", "Operators", v)
 }
 
-func (c operations) bus(ctx context.Context, p *page, v *operatorsView) {
+func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	stream, err := bus.JetStream(c.cfg.Conn).Stream(ctx, c.cfg.Ingest.StreamPrefix()+bus.StreamItems)
@@ -69,7 +63,7 @@ type deadView struct {
 	Text string
 }
 
-func (c operations) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
+func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
 		must.Do(fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery))
@@ -82,7 +76,7 @@ func (c operations) deadLetter(ctx context.Context, number string) (*bus.DeadLet
 	return dead, must.Get(d, err)
 }
 
-func (c operations) dead(ctx context.Context, p *page) string {
+func (c *Console) dead(ctx context.Context, p *page) string {
 	_, d := c.deadLetter(ctx, p.e.QueryParam("number"))
 	v := &deadView{DeadLetter: *d, Text: string(d.Data)}
 	// Readable, as far as it is JSON: an item may have all its characters escaped.
@@ -94,7 +88,7 @@ func (c operations) dead(ctx context.Context, p *page) string {
 	return p.show("dead", "operators", "死信", "Dead letter", v)
 }
 
-func (c operations) replay(ctx context.Context, p *page) string {
+func (c *Console) replay(ctx context.Context, p *page) string {
 	dead, d := c.deadLetter(ctx, p.e.FormValue("number"))
 	must.Do(dead.Replay(ctx, d.Number))
 	return "/console/operators?said=replayed"

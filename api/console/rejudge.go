@@ -19,19 +19,17 @@ import (
 // longestRejudge bounds the time of a rejudge.
 const longestRejudge = 2 * time.Hour
 
-// rejudges holds the last rejudge that an operator has started. At most one runs.
-type rejudges struct {
-	*Console
-	mu     sync.Mutex
-	last   *rejudge // under mu, with what it points to
-	cancel context.CancelFunc
-}
-
 // rejudgeDir is the folder of the data directory that a rejudge works in.
 const rejudgeDir = "rejudge"
 
-// rejudge is one run of `jianguo rejudge`.
+// rejudge is the last run of `jianguo rejudge` that an operator has started. At most one runs.
 type rejudge struct {
+	mu     sync.Mutex
+	last   rejudgeView // under mu; without a time: there was none
+	cancel context.CancelFunc
+}
+
+type rejudgeView struct {
 	Since, Strictness string // as the form gave them
 	By                string
 	At                time.Time
@@ -41,63 +39,63 @@ type rejudge struct {
 	Refused           string // why none can be started
 }
 
-// now is the last rejudge as it stands.
-func (r *rejudges) now() *rejudge {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := &rejudge{Since: "7"}
-	if r.last != nil {
-		*now = *r.last
+// lastRejudge is the last rejudge as it stands.
+func (c *Console) lastRejudge() rejudgeView {
+	c.rejudge.mu.Lock()
+	defer c.rejudge.mu.Unlock()
+	now := c.rejudge.last
+	if now.At.IsZero() {
+		now.Since = "7"
 	}
-	if _, err := r.cfg.Rejudge(context.Background()); err != nil {
+	if _, err := c.cfg.Rejudge(context.Background()); err != nil {
 		now.Refused = err.Error()
 	}
 	return now
 }
 
-func (r *rejudges) page(_ context.Context, p *page) string {
-	return p.show("rejudge", "operators", "试判", "Rejudge", r.now())
+func (c *Console) rejudgePage(_ context.Context, p *page) string {
+	return p.show("rejudge", "operators", "试判", "Rejudge", c.lastRejudge())
 }
 
-// start starts a rejudge, or cancels the one that runs.
-func (r *rejudges) start(_ context.Context, p *page) string {
+// startRejudge starts a rejudge, or cancels the one that runs.
+func (c *Console) startRejudge(_ context.Context, p *page) string {
 	const next = "/console/rejudge"
-	form := p.e.Request().PostForm
+	form, r := p.e.Request().PostForm, &c.rejudge
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if form.Has("cancel") && r.cancel != nil {
 		r.cancel()
 	}
-	if form.Has("cancel") || r.last != nil && r.last.Running {
+	if form.Has("cancel") || r.last.Running {
 		return next
 	}
-	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"), By: p.Name, At: r.cfg.Now(),
+	r.last = rejudgeView{Since: form.Get("since"), Strictness: form.Get("strictness"), By: p.Name, At: c.cfg.Now(),
 		Running: true}
-	ctx, cancel := context.WithTimeout(r.cfg.Ending, longestRejudge)
-	r.last, r.cancel = run, cancel
+	ctx, cancel := context.WithTimeout(c.cfg.Ending, longestRejudge)
+	r.cancel = cancel
 	args := []string{"--json", "--language=" + p.Language, "--show=40",
-		"--since=" + run.Since + "d", "--strictness=" + run.Strictness}
+		"--since=" + r.last.Since + "d", "--strictness=" + r.last.Strictness}
 	go func() {
 		defer cancel()
-		result, err := r.run(ctx, args)
+		result, err := c.runRejudge(ctx, args)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if run.Running, run.Result = false, result; err != nil {
-			run.Failed = err.Error()
+		if r.last.Running, r.last.Result = false, result; err != nil {
+			r.last.Failed = err.Error()
 		}
 	}()
 	return next
 }
 
-// run runs the command to its end. Its copy of the catalogue is in a folder of the data
+// runRejudge runs the command to its end. Its copy of the catalogue is in a folder of the data
 // directory, which is as large.
-func (r *rejudges) run(ctx context.Context, args []string) (result maintain.Report, err error) {
-	work := filepath.Join(r.cfg.Dir, rejudgeDir)
+func (c *Console) runRejudge(ctx context.Context, args []string) (result maintain.Report, err error) {
+	work := filepath.Join(c.cfg.Dir, rejudgeDir)
 	defer func() { err = cmp.Or(ctx.Err(), errors.Join(err, os.RemoveAll(work))) }()
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return result, err
 	}
-	cmd, err := r.cfg.Rejudge(ctx, append(args, "--work="+work)...)
+	cmd, err := c.cfg.Rejudge(ctx, append(args, "--work="+work)...)
 	if err != nil {
 		return result, err
 	}
