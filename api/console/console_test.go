@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -23,19 +24,14 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"jianguo/data"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/internal/consoletest"
-	"jianguo/segment"
 )
 
-// Shared by all tests. TestMain sets them.
-var (
-	segmenter *segment.Segmenter
-	chromium  context.Context // the browser; every test opens tabs of its own in it
-)
+// chromium is the browser. TestMain sets it, and every test opens tabs of its own in it.
+var chromium context.Context
 
 func TestMain(m *testing.M) {
 	// Most tests wait for the browser. A -parallel of the command line wins.
@@ -47,10 +43,6 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	var err error
-	if segmenter, err = segment.New(segment.Config{Data: data.FS}); err != nil {
-		panic(err)
-	}
 	profile, err := os.MkdirTemp("", "jianguo-chromium-")
 	if err != nil {
 		panic(err)
@@ -74,12 +66,12 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-var tokens = map[string]string{"jg_lin_secret-token-1": "林编辑", "jg_wu_secret-token-22": "吴编辑", "jg_ops_secret-token-3": "ops-qin"}
+const tokens = "林编辑 editor jg_lin_secret-token-1\n吴编辑 editor jg_wu_secret-token-22\nops-qin operator jg_ops_secret-token-3"
 
 // start runs a service for one test, and verifies its catalogue at the end.
 func start(t *testing.T, change ...func(*consoletest.Config)) *consoletest.Service {
 	t.Helper()
-	cfg := consoletest.Config{Dir: t.TempDir(), Segmenter: segmenter, Tokens: tokens, Backdate: true}
+	cfg := consoletest.Config{Dir: t.TempDir(), Tokens: tokens, Backdate: true}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -88,13 +80,7 @@ func start(t *testing.T, change ...func(*consoletest.Config)) *consoletest.Servi
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		report, err := r.Index.Verify(context.Background())
-		if err != nil {
-			t.Error(err)
-		} else if len(report.Problems) > 0 {
-			t.Errorf("the catalogue is not whole: %v", report.Problems)
-		}
-		if err := r.Close(); err != nil {
+		if err := errors.Join(r.Verify(context.Background()), r.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -363,11 +349,11 @@ func ask(t *testing.T, req *http.Request, cookies ...*http.Cookie) (*http.Respon
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var body strings.Builder
-	if _, err := fmt.Fprint(&body, readAll(t, resp)); err != nil {
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, body.String()
+	return resp, string(body)
 }
 
 // session signs in without a browser.
@@ -401,15 +387,6 @@ func village(n int) string {
 func longer(n int) ingest.Item {
 	return ingest.Item{ID: fmt.Sprint("more-", n), Title: fmt.Sprintf("渔村补记之%d", n), Source: "补记网",
 		Body: village(n) + strings.Repeat(fmt.Sprintf("后来%c村又修了新的防波堤，", rune(0x6000+n*53)), 4) + village(n+1000)}
-}
-
-func readAll(t *testing.T, resp *http.Response) string {
-	t.Helper()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 // pages are all pages, and a text in each language that shows that it is the

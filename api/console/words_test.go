@@ -12,22 +12,13 @@ import (
 	"jianguo/compare/reason"
 	"jianguo/data"
 	"jianguo/index"
-	"jianguo/segment"
+	"jianguo/internal/fixture"
 )
-
-func testSegmenter(t testing.TB) *segment.Segmenter {
-	t.Helper()
-	s, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // TestSpansCoverTheTexts: of any two texts, the spans of each are the text, byte for byte, and what is shown as one
 // text's own has a letter or digit.
 func TestSpansCoverTheTexts(t *testing.T) {
-	c := testSegmenter(t)
+	c := fixture.Shipped()
 	parts := rapid.SampledFrom([]string{"台风", "颱風", "登陆", "1,246艘", "３．５％", "ﬁ", "㎡", "25℃", "№", "⼤", "Ⅳ", "e\u0301", "<b>", "&amp;", "责任编辑：张三", "\n", "，", " ", "ABC", "\u200b",
 		"①", "乾隆", "饼乾", "\xff", "😀", "ㄅ", "한국", "本文来源：某报\n", "x <y", "2025年6月9日", "½"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +48,7 @@ func TestSpansCoverTheTexts(t *testing.T) {
 // TestWeatherReports: characters whose folding changes their length move nothing (25℃ was a report that lost half of
 // what it shared).
 func TestWeatherReports(t *testing.T) {
-	c := testSegmenter(t)
+	c := fixture.Shipped()
 	a := strings.Repeat("今天夜间到明天白天多云，最高气温25℃，最低气温18℃，降雨½㎜；№3监测站记录面积4㎡。", 3)
 	b := strings.ReplaceAll(a, "25℃", "27℃")
 	r := compareTexts(c, a, b)
@@ -75,7 +66,7 @@ func TestWeatherReports(t *testing.T) {
 
 // TestFormsAreEqual: texts that differ only in form have the same words.
 func TestFormsAreEqual(t *testing.T) {
-	c := testSegmenter(t)
+	c := fixture.Shipped()
 	for _, pair := range [][2]string{
 		{"台风今晨登陆海岬市，转移群众1.8万人。", "颱風今晨登陸海岬市,轉移羣眾１．８萬人."},
 		{"1246艘渔船回港", "1,246 艘漁船回港"},
@@ -94,7 +85,7 @@ func TestFormsAreEqual(t *testing.T) {
 // TestTraditionalCopies: the side-by-side view of an article of the sample and its copy in
 // traditional characters shows no difference.
 func TestTraditionalCopies(t *testing.T) {
-	c := testSegmenter(t)
+	c := fixture.Shipped()
 	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +130,7 @@ func TestPlain(t *testing.T) {
 
 // BenchmarkCompareArticles cuts and compares two articles of 3,000 characters.
 func BenchmarkCompareArticles(b *testing.B) {
-	c := testSegmenter(b)
+	c := fixture.Shipped()
 	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
 	if err != nil {
 		b.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -26,22 +25,18 @@ import (
 	"jianguo/internal/disk"
 	"jianguo/internal/fixture"
 	"jianguo/internal/must"
-	"jianguo/segment"
 )
 
 // Config configures a Service. Dir is required.
 type Config struct {
-	Dir       string
-	Segmenter *segment.Segmenter // nil: one of the shipped tables
+	Dir string
 	// Backdate adds the sample to the index as if each article had arrived when it
 	// was published, and sets the clock to the end of it; else the sample is
 	// published on the bus now.
 	Backdate bool
 	// Corpus is lines of items; nil: the sample.
 	Corpus []byte
-	// Tokens maps tokens (jg_ID_SECRET) to names. A name that begins with "ops" is an operator's,
-	// any other an editor's. nil: no token is needed.
-	Tokens map[string]string
+	Tokens string // as fixture.Tokens takes them; empty: no token is needed
 	// Console changes the console's configuration; nil: nothing.
 	Console func(*console.Config)
 }
@@ -58,7 +53,7 @@ type Service struct {
 
 // Start starts a service and returns when every item has its verdict.
 func Start(ctx context.Context, cfg Config) (*Service, error) {
-	p, err := fixture.Open(ctx, fixture.Config{Dir: cfg.Dir, Segmenter: cfg.Segmenter})
+	p, err := fixture.Open(ctx, fixture.Config{Dir: cfg.Dir})
 	if err != nil {
 		return nil, err
 	}
@@ -139,16 +134,8 @@ func (r *Service) serve(cfg Config) {
 	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse,
 		Segmenter: r.Segmenter, Console: &cc, Metrics: prometheus.NewRegistry(), Version: "sample",
 		Room: func() error { return nil }}
-	if cfg.Tokens != nil {
-		var list strings.Builder
-		for token, name := range cfg.Tokens {
-			role := "editor"
-			if strings.HasPrefix(name, "ops") {
-				role = "operator"
-			}
-			fmt.Fprintln(&list, name, role, token)
-		}
-		ac.Tokens = must.Get(fixture.Tokens(list.String()))
+	if cfg.Tokens != "" {
+		ac.Tokens = must.Get(fixture.Tokens(cfg.Tokens))
 	}
 	if cfg.Console != nil {
 		cfg.Console(&cc)
