@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"sync"
 	"time"
 
@@ -42,29 +44,33 @@ func newClaims(conn *nats.Conn, now func() time.Time) (*claims, error) {
 	return c, err
 }
 
-// put claims a row for an editor. If another one has it, it does so only if forced, and returns who that is.
-func (c *claims) put(one claim, force bool) (other string) {
+// put claims a row for an editor. If another one has it, it does so only if forced.
+func (c *claims) put(one claim, force bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for by, old := range c.by {
-		switch {
-		case c.now().After(old.end):
-			delete(c.by, by)
-		case by != one.By && old.Row == one.Row:
-			other = by
+	maps.DeleteFunc(c.by, func(_ string, old claim) bool { return c.now().After(old.end) })
+	if !force && c.holder(one) != "" {
+		return false
+	}
+	one.end = c.now().Add(claimed)
+	c.by[one.By] = one
+	return true
+}
+
+// holder is the name of another editor with a row open; empty: there is none. It needs mu.
+func (c *claims) holder(one claim) string {
+	for by, other := range c.by {
+		if by != one.By && other.Row == one.Row && !c.now().After(other.end) {
+			return by
 		}
 	}
-	if other == "" || force {
-		one.end = c.now().Add(claimed)
-		c.by[one.By] = one
-	}
-	return other
+	return ""
 }
 
 // take claims a row for an editor, unless another one has it.
 func (c *claims) take(by string, row *browse.SuspectRow) bool {
 	one := claim{By: by, Row: rowOf(row)}
-	if c.put(one, false) != "" {
+	if !c.put(one, false) {
 		return false
 	}
 	// If it is lost, another service leads an editor here, who then sees the other's decision.
@@ -77,17 +83,7 @@ func (c *claims) take(by string, row *browse.SuspectRow) bool {
 func (c *claims) another(than string, row *browse.SuspectRow) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for by, one := range c.by {
-		if by != than && one.Row == rowOf(row) && !c.now().After(one.end) {
-			return by
-		}
-	}
-	return ""
+	return c.holder(claim{By: than, Row: rowOf(row)})
 }
 
-func rowOf(row *browse.SuspectRow) uint32 {
-	if row.Family != 0 {
-		return row.Family
-	}
-	return row.Items[0].Ordinal
-}
+func rowOf(row *browse.SuspectRow) uint32 { return cmp.Or(row.Family, row.Items[0].Ordinal) }

@@ -214,18 +214,14 @@ func (p *page) error(err error) error {
 
 // notices reads what the last step did from the address.
 func (p *page) notices(ctx context.Context) {
-	decision := func(number string) *index.Decision {
-		n, err := strconv.ParseUint(number, 10, 64)
-		if err == nil {
-			if d, err := p.c.cfg.Index.Decision(ctx, n); err == nil {
-				return d
-			}
-		}
-		return nil
-	}
 	q := p.e.QueryParams()
-	v := notice{Done: decision(q.Get("done")), Conflict: decision(q.Get("conflict")), Said: q.Get("said"),
-		Of: q.Get("of")}
+	decision := func(parameter string) (d *index.Decision) {
+		if n, err := strconv.ParseUint(q.Get(parameter), 10, 64); err == nil {
+			d, _ = p.c.cfg.Index.Decision(ctx, n) // a notice without it is better than no page
+		}
+		return d
+	}
+	v := notice{Done: decision("done"), Conflict: decision("conflict"), Said: q.Get("said"), Of: q.Get("of")}
 	if q.Get("conflict") == noDecision {
 		v.Said = noDecision
 	}
