@@ -28,10 +28,6 @@ import (
 
 // New makes a Server. It does nothing on the bus until Serve.
 func New(cfg Config) (*Server, error) {
-	if cfg.Index == nil || cfg.Ingest == nil || cfg.Conn == nil || cfg.Browse == nil || cfg.Segmenter == nil ||
-		cfg.Room == nil || cfg.Metrics == nil {
-		return nil, errors.New("api: Index, Ingest, Conn, Browse, Segmenter, Room and Metrics are required")
-	}
 	cfg.Logger, cfg.Wait = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Wait, 10*time.Second)
 	cfg.Concurrency, cfg.Connections = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096)
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Metrics), echo: echo.New(),

@@ -390,13 +390,6 @@ func TestSemanticVersion(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	if _, err := New(Config{}); err == nil {
-		t.Error("a Server without an index")
-	}
-}
-
 // The text of an unforeseen error does not reach the client.
 func TestUnforeseen(t *testing.T) {
 	t.Parallel()

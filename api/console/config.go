@@ -15,7 +15,7 @@ import (
 	"jianguo/segment"
 )
 
-// Config configures a console. All but Ready, Access, Now, Logger and Version is required.
+// Config configures a console. All but Ready, Access, Now and Version is required.
 type Config struct {
 	Index     *index.Index
 	Browse    *browse.Model

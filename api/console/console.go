@@ -37,10 +37,8 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -55,7 +53,6 @@ import (
 
 // Register mounts the console on e.
 func Register(e *echo.Echo, cfg Config) error {
-	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

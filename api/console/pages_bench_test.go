@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -71,7 +72,7 @@ func BenchmarkPages(b *testing.B) {
 	b.Logf("%d items, %d suspects: lists followed in %s, search in %s", seedItems, waiting, lists, time.Since(start)-lists)
 	e := echo.New()
 	if err := console.Register(e, console.Config{Index: x, Browse: model, Segmenter: seg, Dir: dir, Ingest: r.Ingest,
-		Conn: r.Conn, Free: disk.Disk{Dir: dir}.Free, Bound: unbound, Ending: ctx,
+		Conn: r.Conn, Free: disk.Disk{Dir: dir}.Free, Bound: unbound, Ending: ctx, Logger: slog.New(slog.DiscardHandler),
 		Rejudge: func(context.Context, ...string) (*exec.Cmd, error) { return nil, errors.New("not here") }}); err != nil {
 		b.Fatal(err)
 	}
