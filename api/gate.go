@@ -1,10 +1,14 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -82,3 +86,84 @@ func (s *shares) enter(c echo.Context, bytes int) (leave func(), err error) {
 		}
 	}, nil
 }
+
+// A body is read before its request takes a place among the working requests. What it
+// holds in memory grows with the received bytes, and so does the time that it may take.
+// So a slow client, or one that announces more than it sends, takes nothing from other
+// clients. Callers that are not authenticated may send publicBody bytes only.
+const (
+	bodyBudget = 512 << 20 // bytes of all bodies being read or worked on
+	publicBody = 16<<10 - 1
+	keptBuffer = 256 << 10       // larger buffers are not kept for other requests
+	bodyGrace  = 5 * time.Second // for the first byte
+	bodyRate   = 64 << 10        // bytes a second that a client must send from then on
+	bodyWait   = 40 * time.Second
+)
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// body is a request's body as far as it has come. release is always to be called.
+type body struct {
+	*bytes.Buffer
+	held     *atomic.Int64 // bytes that all bodies may have
+	reserved int64         // of these; a buffer that grows may take twice that
+}
+
+func (b *body) release() {
+	b.held.Add(-b.reserved)
+	if b.Cap() <= keptBuffer {
+		b.Reset()
+		buffers.Put(b.Buffer)
+	}
+}
+
+// read reads what comes, up to limit bytes, whatever Content-Length says.
+func (b *body) read(c echo.Context, limit int64) error {
+	req, rc := c.Request(), http.NewResponseController(c.Response())
+	if req.ContentLength > limit {
+		return bodyTooLarge(limit)
+	}
+	for began := time.Now(); ; {
+		step := min(bodyRate, limit+1-b.reserved)
+		if b.reserved += step; b.held.Add(step) > bodyBudget {
+			return NewProblem(http.StatusTooManyRequests, "",
+				"too many large requests are being read: try again in a moment")
+		}
+		// Where a deadline cannot be set the server's own still holds.
+		_ = rc.SetReadDeadline(began.Add(min(bodyWait, bodyGrace+time.Duration(b.Len()/bodyRate)*time.Second)))
+		_, err := io.CopyN(b, req.Body, step)
+		switch {
+		case int64(b.Len()) > limit:
+			return bodyTooLarge(limit)
+		case err == io.EOF:
+			// After an error the deadline stands: before it answers, the server reads
+			// what is left of a body, and would wait for it.
+			_ = rc.SetReadDeadline(time.Time{})
+			return nil
+		case err != nil:
+			return NewProblem(http.StatusBadRequest, "payload",
+				"the body ended before it was complete, or came too slowly: "+err.Error())
+		}
+	}
+}
+
+// discard receives what a refused client sends, which may read its answer only after that.
+// Where it is too long the server reads the beginning, and closes the connection.
+func discard(c echo.Context, limit int64) {
+	r := c.Request()
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(time.Second))
+	if r.ContentLength > 0 && r.ContentLength <= limit {
+		_, _ = io.Copy(io.Discard, r.Body) // the client may have gone
+	}
+}
+
+func bodyTooLarge(limit int64) error {
+	return NewProblem(http.StatusRequestEntityTooLarge, "payload",
+		fmt.Sprintf("payload has more than %d bytes, which is the most that is taken", limit))
+}
+
+// bodyKey is where a request that bound has read keeps its body.
+const bodyKey = "body"
+
+// readBody is the body of a request that bound has read.
+func readBody(c echo.Context) []byte { return c.Get(bodyKey).([]byte) }

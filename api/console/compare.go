@@ -8,6 +8,7 @@ import (
 	"jianguo/api/console/diff"
 	"jianguo/index"
 	"jianguo/internal/must"
+	"jianguo/segment"
 )
 
 // comparison is two articles side by side, for the template.
@@ -38,6 +39,13 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 	}
 	v.When, v.Ahead = p.Ahead(a, b)
 	return v
+}
+
+// compareTexts aligns two plain texts; a is the earlier one.
+func compareTexts(s *segment.Segmenter, a, b string) *diff.Result {
+	x, y := s.Trace(a), s.Trace(b)
+	return diff.Compare(diff.Text{Original: a, Form: x.Form, Origin: x.Origin},
+		diff.Text{Original: b, Form: y.Form, Origin: y.Origin})
 }
 
 // judged is the event by which an item was judged against another one; nil: there is none.
