@@ -30,10 +30,12 @@ type readiness struct {
 
 // ready says whether every part does its work.
 func (s *Server) ready(c echo.Context) error {
-	asked := map[string]func() error{"server": s.serverReady, "bus": s.busReady, "ingest": s.cfg.Ingest.Ready}
+	asked := map[string]func() error{"bus": s.busReady, "ingest": s.cfg.Ingest.Ready}
 	maps.Copy(asked, s.cfg.Ready)
-	r := readiness{Ready: true, Parts: map[string]string{}}
-	status := http.StatusOK
+	r, status := readiness{Ready: true, Parts: map[string]string{"server": "ok"}}, http.StatusOK
+	if s.ending.Err() != nil { // load balancers are to look elsewhere before the end
+		r.Ready, r.Parts["server"], status = false, "shutting down", http.StatusServiceUnavailable
+	}
 	for name, f := range asked {
 		r.Parts[name] = "ok"
 		if err := f(); err != nil {
@@ -46,14 +48,6 @@ func (s *Server) ready(c echo.Context) error {
 		s.log.WarnContext(c.Request().Context(), "not ready", "parts", r.Parts)
 	}
 	return c.JSON(status, r)
-}
-
-// serverReady tells load balancers to look elsewhere before the end.
-func (s *Server) serverReady() error {
-	if s.ending.Err() != nil {
-		return errors.New("shutting down")
-	}
-	return nil
 }
 
 // Starting answers on a listener while the service behind it still opens, which
@@ -76,7 +70,7 @@ func (l lent) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 // Start answers on l until End, with TLS where there is a configuration of it.
 func Start(l *net.TCPListener, secure *tls.Config, version string) *Starting {
 	s := &Starting{version: version, listener: lent{l}, served: make(chan error, 1)}
-	s.Progress("", 0, 0)
+	s.stage.Store(new("starting"))
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 	go func() { s.served <- serveOn(s.server, s.listener, secure) }()
@@ -85,11 +79,7 @@ func Start(l *net.TCPListener, secure *tls.Config, version string) *Starting {
 
 // Progress says how far the start has come.
 func (s *Starting) Progress(stage string, done, total int64) {
-	sentence := "starting"
-	if stage != "" {
-		sentence = fmt.Sprintf("starting: loading %s, %d of %d", stage, done, total)
-	}
-	s.stage.Store(&sentence)
+	s.stage.Store(new(fmt.Sprintf("starting: loading %s, %d of %d", stage, done, total)))
 }
 
 func (s *Starting) ServeHTTP(w http.ResponseWriter, r *http.Request) {

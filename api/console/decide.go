@@ -93,19 +93,13 @@ type decisionsView struct {
 	Passages  []index.SourcePassage
 }
 
-// decisionQuery is what the filters ask for; the last day is included.
-func (p *page) decisionQuery(limit int) index.DecisionQuery {
-	q := index.DecisionQuery{By: p.Given("by"), Kind: p.Given("kind"), Before: p.number("before"),
-		Since: p.day("since"), Until: p.day("until"), Limit: limit}
-	if !q.Until.IsZero() {
-		q.Until = q.Until.AddDate(0, 0, 1)
-	}
-	return q
-}
-
 func (c *Console) decisions(ctx context.Context, p *page) string {
 	const limit = 50
-	q := p.decisionQuery(limit + 1)
+	q := index.DecisionQuery{By: p.Given("by"), Kind: p.Given("kind"), Before: p.number("before"),
+		Since: p.day("since"), Until: p.day("until"), Limit: limit + 1}
+	if !q.Until.IsZero() {
+		q.Until = q.Until.AddDate(0, 0, 1) // the last day is included
+	}
 	v := &decisionsView{Decisions: must.Get(c.cfg.Index.Decisions(ctx, q))}
 	if len(v.Decisions) > limit {
 		v.Decisions, v.Next = v.Decisions[:limit], v.Decisions[limit-1].Number

@@ -276,15 +276,11 @@ func (s *Set) failuresOf(remote string) *rate.Limiter {
 
 // Address is the address in host:port. One IPv6 client has a network of 64 bits.
 func Address(remote string) netip.Addr {
-	from, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Addr{}
-	}
+	from, _ := netip.ParseAddrPort(remote) // of anything else, the zero address
 	addr := from.Addr().Unmap().WithZone("")
 	if addr.Is6() {
-		if network, err := addr.Prefix(64); err == nil {
-			return network.Addr()
-		}
+		network, _ := addr.Prefix(64) // which every such address has
+		return network.Addr()
 	}
 	return addr
 }
