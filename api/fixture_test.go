@@ -125,8 +125,8 @@ func newService(t *testing.T, cfg testConfig) *testService {
 // config is that of a Server over the parts of r, changed by change unless that is nil.
 func (r *testService) config(change func(*Config)) Config {
 	r.metrics = prometheus.NewRegistry()
-	c := Config{Wait: MaxWait, Metrics: r.metrics, Room: func() error { return nil }, Browse: r.browse, Segmenter: r.Segmenter, Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Exposure: r.exposure,
-		Version: "test"}
+	parts := console.Parts{Browse: r.browse, Segmenter: r.Segmenter, Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
+	c := Config{Parts: parts, Exposure: r.exposure, Wait: MaxWait, Metrics: r.metrics, Room: func() error { return nil }}
 	if change != nil {
 		change(&c)
 	}

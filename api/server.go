@@ -17,21 +17,16 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jianguo/api/console"
-	"jianguo/api/tokens"
 	"jianguo/bus"
 	"jianguo/exposure"
-	"jianguo/index"
-	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/internal/must"
-	"jianguo/segment"
 )
 
 // Limits of a request.
@@ -40,37 +35,22 @@ const (
 	MaxWait = 30 * time.Second // of a long poll, and for a verdict
 )
 
-// Config configures a Server. Index, Ingest, Conn, Browse, Segmenter, Metrics and Room are
-// required.
+// Config configures a Server. Parts but for Tokens, Logger and Ready, Metrics and Room are required.
 type Config struct {
-	Index  *index.Index
-	Ingest *ingest.Service
-	Conn   *nats.Conn
-	// Browse is what the lists of clusters and suspects are made of. They follow
-	// the events; a moment may pass until they show one.
-	Browse   *browse.Model
+	console.Parts
 	Exposure *exposure.Store // nil: there are no exposures
-	// Segmenter cuts the words of searches.
-	Segmenter *segment.Segmenter
-
-	Logger *slog.Logger
 	// Metrics is what /metrics shows; those of the Server are added.
 	Metrics *prometheus.Registry
-	Tokens  *tokens.Set // nil: everything is open
 	// TLS, if set, is spoken on the listener.
 	TLS *tls.Config
 	// AnyHost answers requests for any host name though there are no tokens;
 	// without it, only for localhost and addresses.
 	AnyHost bool
-	Version string // for /healthz and the services on the bus
-	// Console are the pages for people, to which New adds what this Config has too; nil: there are none.
+	// Console are the pages for people, to which New adds Parts; nil: there are none.
 	Console *console.Config
 	// Room returns an error if the disk has no space for new items; the server then
 	// refuses them with this error.
 	Room func() error
-	// Ready names the parts, in addition to the bus and Ingest, that must be ready. An
-	// error says what a part waits for.
-	Ready map[string]func() error
 
 	Wait        time.Duration // for a verdict, at most MaxWait; 0: 10 s
 	Concurrency int           // requests of a kind at once, at most; 0: 256
@@ -132,9 +112,7 @@ func New(cfg Config) (*Server, error) {
 		DisableErrorHandler: true, LogErrorFunc: s.panicked}), s.ownSite)
 	s.routes()
 	if pages := cfg.Console; pages != nil {
-		pages.Index, pages.Browse, pages.Segmenter, pages.Ingest = cfg.Index, cfg.Browse, cfg.Segmenter, cfg.Ingest
-		pages.Conn, pages.Ready, pages.Access.Tokens = cfg.Conn, cfg.Ready, cfg.Tokens
-		pages.Logger, pages.Version, pages.Bound, pages.Ending = cfg.Logger, cfg.Version, s.boundPages, s.ending
+		pages.Parts, pages.Bound, pages.Ending = cfg.Parts, s.boundPages, s.ending
 		err = console.Register(s.echo, *pages)
 	}
 	return s, err

@@ -22,7 +22,7 @@
 // script or style, no request to another host. The server never fetches an
 // article's address.
 //
-// Users sign in with a token (Config.Tokens), which is exchanged for a signed
+// Users sign in with a token (Parts.Tokens), which is exchanged for a signed
 // cookie (HttpOnly, SameSite, Secure behind https). It ends after 12 hours,
 // when the user signs out, or with the token. A request that changes something
 // carries a token bound to that cookie. Without tokens everyone enters as editor
@@ -38,18 +38,22 @@ package console
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
 
+	"jianguo/api/tokens"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -57,28 +61,36 @@ import (
 	"jianguo/segment"
 )
 
-// Config configures a console. All but Ready, Access, Now and Version is required.
-type Config struct {
-	Index     *index.Index
-	Browse    *browse.Model
+// Parts are the parts of the service that pages show, and its other clients use.
+type Parts struct {
+	Index  *index.Index
+	Ingest *ingest.Service
+	Conn   *nats.Conn
+	// Browse is what the lists of clusters and suspects are made of. They follow
+	// the events; a moment may pass until they show one.
+	Browse *browse.Model
+	// Segmenter cuts the words of searches.
 	Segmenter *segment.Segmenter
-	Ingest    *ingest.Service
-	Conn      *nats.Conn
-	Dir       string // the data directory: a rejudge works there
-	// Ready names the parts that must be ready, and Free returns the bytes that are free on the disk:
-	// the operators' page shows both.
+	Tokens    *tokens.Set // nil: everything is open
+	Logger    *slog.Logger
+	Version   string
+	// Ready names the parts, in addition to the bus and Ingest, that must be ready. An
+	// error says what a part waits for.
 	Ready map[string]func() error
-	Free  func() (uint64, error)
+}
 
-	Access Access // who may enter
+// Config configures a console. All but Ready, Tokens, Access, Now and Version is required.
+type Config struct {
+	Parts
+	Dir    string                 // the data directory: a rejudge works there
+	Free   func() (uint64, error) // bytes on the disk, for the page of operators
+	Access Access                 // who may enter
 
 	// Rejudge makes the command that judges what arrived lately again, with more arguments
 	// (jianguo rejudge); an error says why it cannot run now.
 	Rejudge func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
 
-	Now     func() time.Time // nil: time.Now
-	Logger  *slog.Logger
-	Version string
+	Now func() time.Time // nil: time.Now
 	// Ending is done when the server shuts down: a rejudge then ends.
 	Ending context.Context
 	// Bound makes what wraps every page, from a function that reports whether the caller of
@@ -88,11 +100,12 @@ type Config struct {
 
 // Console serves the pages.
 type Console struct {
-	cfg      Config
-	log      *slog.Logger
-	sessions *sessions
-	claims   *claims
-	rejudge  rejudge
+	cfg     Config
+	log     *slog.Logger
+	key     []byte   // signs cookies: a restart ends all sessions
+	ended   sync.Map // salts of sessions that were signed out, with the time at which each would have ended by itself
+	claims  *claims
+	rejudge rejudge
 }
 
 func (c *Console) now() time.Time { return c.cfg.Now().In(location) }
@@ -106,12 +119,15 @@ func Register(e *echo.Echo, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
-	c := &Console{cfg: cfg, claims: looking, log: cfg.Logger, sessions: newSessions(cfg.Access, cfg.Now)}
+	if len(cfg.Access.Proxies) == 0 {
+		cfg.Access.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	}
+	c := &Console{cfg: cfg, log: cfg.Logger, key: []byte(rand.Text()), claims: looking}
 	// What a service that was killed may have left of a rejudge.
 	if err := os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)); err != nil {
 		return err
 	}
-	bound := cfg.Bound(c.sessions.Known)
+	bound := cfg.Bound(c.known)
 	e.GET("/console/assets/:hash/:name", serveAsset)
 	for _, r := range []struct {
 		method, path string
@@ -166,16 +182,16 @@ func (c *Console) handle(role string, h handler) echo.HandlerFunc {
 			// A form is a few fields, or a text that was pasted: three bytes for each of its own.
 			e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 3*ingest.MaxText+1<<16)
 		}
-		s, ok := c.sessions.Of(e)
+		s, ok := c.userOf(e)
 		if role != "" && !ok {
-			return c.sessions.ToSignIn(e)
+			return c.toSignIn(e)
 		}
 		p := c.newPage(e, s)
 		if changes {
 			if err := e.Request().ParseForm(); err != nil {
 				return p.fail(http.StatusBadRequest, p.T("表单无法读取。", "The form could not be read."))
 			}
-			if !c.sessions.FormIsOurs(e, s) {
+			if !c.formIsOurs(e, s) {
 				return p.fail(http.StatusForbidden,
 					p.T("页面已过期，请返回刷新后再试。", "This page is out of date: go back, reload it and try again."))
 			}

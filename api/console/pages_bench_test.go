@@ -71,8 +71,8 @@ func BenchmarkPages(b *testing.B) {
 	}
 	b.Logf("%d items, %d suspects: lists followed in %s, search in %s", seedItems, waiting, lists, time.Since(start)-lists)
 	e := echo.New()
-	if err := console.Register(e, console.Config{Index: x, Browse: model, Segmenter: seg, Dir: dir, Ingest: r.Ingest,
-		Conn: r.Conn, Free: disk.Disk{Dir: dir}.Free, Bound: unbound, Ending: ctx, Logger: slog.New(slog.DiscardHandler),
+	if err := console.Register(e, console.Config{Dir: dir, Free: disk.Disk{Dir: dir}.Free, Bound: unbound, Ending: ctx,
+		Parts:   console.Parts{Index: x, Browse: model, Segmenter: seg, Ingest: r.Ingest, Conn: r.Conn, Logger: slog.New(slog.DiscardHandler)},
 		Rejudge: func(context.Context, ...string) (*exec.Cmd, error) { return nil, errors.New("not here") }}); err != nil {
 		b.Fatal(err)
 	}

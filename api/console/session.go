@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -12,7 +13,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -37,7 +37,6 @@ const (
 
 // Access says who may enter.
 type Access struct {
-	Tokens *tokens.Set // nil: there are no tokens, and everyone may enter
 	// Header, if set, which needs tokens, names the header in which a proxy gives the name of the
 	// user, RoleHeader the header of their role: without a role the user is an
 	// editor, with an unknown role they may not enter. Both headers, and
@@ -45,24 +44,6 @@ type Access struct {
 	// A header that is repeated is not trusted: one of the two is not the proxy's.
 	Header, RoleHeader string
 	Proxies            []netip.Prefix
-}
-
-// sessions are those of a console.
-type sessions struct {
-	Access
-	now   func() time.Time
-	key   []byte   // signs cookies: a restart ends all sessions
-	ended sync.Map // salts of sessions that were signed out, with the time at which each would have ended by itself
-}
-
-// newSessions returns sessions that nobody has begun.
-func newSessions(cfg Access, now func() time.Time) *sessions {
-	if len(cfg.Proxies) == 0 {
-		cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-	}
-	c := &sessions{Access: cfg, now: now, key: make([]byte, 32)}
-	_, _ = rand.Read(c.key) // does not fail
-	return c
 }
 
 // session is the signed-in user. It is the content of the cookie; the server stores
@@ -76,7 +57,7 @@ type session struct {
 	Token string `json:"t,omitempty"`
 }
 
-func (c *sessions) sign(what string, data []byte) []byte {
+func (c *Console) sign(what string, data []byte) []byte {
 	h := hmac.New(sha256.New, c.key)
 	h.Write([]byte(what))
 	h.Write(data)
@@ -84,57 +65,50 @@ func (c *sessions) sign(what string, data []byte) []byte {
 }
 
 // signedIn returns the user of a request that is signed in.
-func (c *sessions) signedIn(r *http.Request) (session, bool) {
+func (c *Console) signedIn(r *http.Request) (session, bool) {
 	if s, ok := c.proxied(r); ok {
 		return s, true
 	}
 	return c.readCookie(r)
 }
 
-// Of returns the user of a request; false: not signed in.
-func (c *sessions) Of(e echo.Context) (session, bool) {
+// userOf returns the user of a request; false: not signed in.
+func (c *Console) userOf(e echo.Context) (session, bool) {
 	switch s, ok := c.signedIn(e.Request()); {
 	case ok:
 		return s, true
-	case c.Open():
-		return c.Begin(e, "editor", roleOperator, ""), true
+	case c.open():
+		return c.begin(e, "editor", roleOperator, ""), true
 	}
 	return session{}, false // the sign-in page names no user whose session has ended
 }
 
-// Open reports whether the console needs no sign-in.
-func (c *sessions) Open() bool { return c.Tokens == nil }
+// open reports whether the console needs no sign-in.
+func (c *Console) open() bool { return c.cfg.Tokens == nil }
 
-// Known reports whether the user of a request is signed in, or need not be.
-func (c *sessions) Known(e echo.Context) bool {
+// known reports whether the user of a request is signed in, or need not be.
+func (c *Console) known(e echo.Context) bool {
 	_, ok := c.signedIn(e.Request())
-	return ok || c.Open()
+	return ok || c.open()
 }
 
 // proxied returns the user that a trusted proxy names.
-func (c *sessions) proxied(r *http.Request) (session, bool) {
-	if c.Header == "" || !c.fromProxy(r) {
+func (c *Console) proxied(r *http.Request) (session, bool) {
+	if c.cfg.Access.Header == "" || !c.fromProxy(r) {
 		return session{}, false
 	}
-	name, ok := singleHeader(r.Header, c.Header)
-	if !ok || name == "" {
+	name, one := singleHeader(r.Header, c.cfg.Access.Header)
+	role, ok := singleHeader(r.Header, c.cfg.Access.RoleHeader) // none where no header has it
+	role = cmp.Or(role, roleEditor)
+	if !one || !ok || name == "" || role != roleEditor && role != roleOperator {
 		return session{}, false
 	}
-	s := session{Name: name, Role: roleEditor, Salt: "proxy " + name}
-	if c.RoleHeader != "" {
-		switch role, ok := singleHeader(r.Header, c.RoleHeader); {
-		case !ok || role != "" && role != roleEditor && role != roleOperator:
-			return session{}, false
-		case role != "":
-			s.Role = role
-		}
-	}
-	return s, true
+	return session{Name: name, Role: role, Salt: "proxy " + name}, true
 }
 
-func (c *sessions) fromProxy(r *http.Request) bool {
+func (c *Console) fromProxy(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && slices.ContainsFunc(c.Proxies,
+	return err == nil && slices.ContainsFunc(c.cfg.Access.Proxies,
 		func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap().WithZone("")) })
 }
 
@@ -154,7 +128,7 @@ func singleHeader(h http.Header, key string) (string, bool) {
 	return value, ok
 }
 
-func (c *sessions) readCookie(r *http.Request) (s session, ok bool) {
+func (c *Console) readCookie(r *http.Request) (s session, ok bool) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
 		return s, false
@@ -169,11 +143,11 @@ func (c *sessions) readCookie(r *http.Request) (s session, ok bool) {
 		return s, false
 	}
 	_, ended := c.ended.Load(s.Salt)
-	return s, c.now().Unix() < s.End && !ended && (c.Tokens == nil || c.Tokens.Current(s.Token))
+	return s, c.now().Unix() < s.End && !ended && (c.cfg.Tokens == nil || c.cfg.Tokens.Current(s.Token))
 }
 
-// Begin signs a user in. token is the session name of the token that they used.
-func (c *sessions) Begin(e echo.Context, name, role, token string) session {
+// begin signs a user in. token is the session name of the token that they used.
+func (c *Console) begin(e echo.Context, name, role, token string) session {
 	s := session{Name: name, Role: role, Token: token, End: c.now().Add(sessionLength).Unix(), Salt: rand.Text()}
 	raw, _ := json.Marshal(s) // strings and a number: no error
 	content := base64.RawURLEncoding.EncodeToString(raw)
@@ -187,8 +161,8 @@ func (c *sessions) Begin(e echo.Context, name, role, token string) session {
 	return s
 }
 
-// End signs a user out, on the server too: a copy of the cookie is worth nothing.
-func (c *sessions) End(e echo.Context, s session) {
+// end signs a user out, on the server too: a copy of the cookie is worth nothing.
+func (c *Console) end(e echo.Context, s session) {
 	now := c.now().Unix()
 	c.ended.Range(func(salt, end any) bool {
 		if end.(int64) < now {
@@ -201,29 +175,29 @@ func (c *sessions) End(e echo.Context, s session) {
 }
 
 // overTLS reports whether the browser speaks https, with this service or with its proxy.
-func (c *sessions) overTLS(r *http.Request) bool {
+func (c *Console) overTLS(r *http.Request) bool {
 	return r.TLS != nil || c.fromProxy(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")
 }
 
-// FormToken is the token of a session's forms.
-func (c *sessions) FormToken(s session) string {
+// formToken is the token of a session's forms.
+func (c *Console) formToken(s session) string {
 	return base64.RawURLEncoding.EncodeToString(c.sign("form", []byte(s.Salt)))
 }
 
-// FormIsOurs reports whether a form came from a page of the same session. The
+// formIsOurs reports whether a form came from a page of the same session. The
 // sign-in form has no session; there the browser's headers must say that no other
 // site sent it.
-func (c *sessions) FormIsOurs(e echo.Context, s session) bool {
+func (c *Console) formIsOurs(e echo.Context, s session) bool {
 	site := e.Request().Header.Get("Sec-Fetch-Site")
 	if s.Salt == "" {
 		return site == "" || site == "same-origin" || site == "none"
 	}
-	return hmac.Equal([]byte(e.FormValue("form")), []byte(c.FormToken(s)))
+	return hmac.Equal([]byte(e.FormValue("form")), []byte(c.formToken(s)))
 }
 
-// ToSignIn sends the user to the sign-in page, which leads back to this one. What
+// toSignIn sends the user to the sign-in page, which leads back to this one. What
 // a form asked for is not done, since the user is unknown.
-func (c *sessions) ToSignIn(e echo.Context) error {
+func (c *Console) toSignIn(e echo.Context) error {
 	r, ended, to := e.Request(), "", e.Request().URL.RequestURI()
 	if _, err := e.Cookie(cookieName); err == nil || r.Method == http.MethodPost {
 		ended = r.Method
@@ -255,7 +229,7 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 			"A token must not stand in an address, which logs and histories keep. Replace this token."))
 		return ""
 	}
-	token, err := c.cfg.Access.Tokens.Find(strings.TrimSpace(p.e.FormValue("token")), p.e.Request().RemoteAddr)
+	token, err := c.cfg.Tokens.Find(strings.TrimSpace(p.e.FormValue("token")), p.e.Request().RemoteAddr)
 	var limited *tokens.LimitError
 	switch {
 	case errors.As(err, &limited):
@@ -268,7 +242,7 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 		p.refuse(to, http.StatusUnauthorized, p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors."))
 		return ""
 	}
-	c.sessions.Begin(p.e, token.Name, token.Role.String(), token.Session)
+	c.begin(p.e, token.Name, token.Role.String(), token.Session)
 	return to
 }
 
@@ -279,6 +253,6 @@ func (p *page) refuse(to string, status int, why string) {
 }
 
 func (c *Console) signOut(_ context.Context, p *page) string {
-	c.sessions.End(p.e, p.session)
+	c.end(p.e, p.session)
 	return "/console/signin"
 }

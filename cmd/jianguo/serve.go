@@ -187,13 +187,14 @@ func (f *serveFlags) openBrowse(co *streams, s *service) {
 }
 
 func (f *serveFlags) openAPI(co *streams, s *service) {
-	s.api = must.Get(api.New(api.Config{Index: s.index, Ingest: s.ingest, Conn: s.conn,
-		Browse: s.browse, Exposure: s.exposure, Segmenter: s.segmenter, Tokens: s.access.tokens,
+	parts := console.Parts{Index: s.index, Ingest: s.ingest, Conn: s.conn, Browse: s.browse, Segmenter: s.segmenter,
+		Tokens: s.access.tokens, Logger: co.log, Version: version,
+		Ready: map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.HasSpace}}
+	s.api = must.Get(api.New(api.Config{Parts: parts, Exposure: s.exposure,
 		TLS: s.access.certs.config(), AnyHost: f.Insecure, Room: s.disk.HasSpace,
-		Ready: map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.HasSpace},
 		Console: &console.Config{Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.segmentFlags), Free: s.disk.Free,
 			Access: console.Access{Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}},
-		Logger: co.log, Metrics: s.metrics, Version: version, Connections: s.connections}))
+		Metrics: s.metrics, Connections: s.connections}))
 }
 
 func (f *serveFlags) openMetrics(s *service) {

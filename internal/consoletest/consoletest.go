@@ -131,8 +131,8 @@ func (r *Service) serve(cfg Config) {
 			}
 			return now.Add(time.Duration(r.Ahead.Load()))
 		}}
-	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse,
-		Segmenter: r.Segmenter, Console: &cc, Metrics: prometheus.NewRegistry(), Version: "sample",
+	ac := api.Config{Parts: console.Parts{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse,
+		Segmenter: r.Segmenter, Version: "sample"}, Console: &cc, Metrics: prometheus.NewRegistry(),
 		Room: func() error { return nil }}
 	if cfg.Tokens != "" {
 		ac.Tokens = must.Get(fixture.Tokens(cfg.Tokens))
