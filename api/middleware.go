@@ -73,8 +73,8 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		status, took := c.Response().Status, time.Since(start)
 		route := cmp.Or(c.Path(), "none")
-		s.metrics.requests.WithLabelValues(methodLabel(r.Method), route, strconv.Itoa(status)).Inc()
-		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
+		s.requests.WithLabelValues(methodLabel(r.Method), route, strconv.Itoa(status)).Inc()
+		s.seconds.WithLabelValues(route).Observe(took.Seconds())
 		level := slog.LevelDebug
 		switch {
 		case r.Context().Err() != nil: // the client went away

@@ -59,10 +59,12 @@ type Config struct {
 
 // Server answers HTTP requests and those on the bus.
 type Server struct {
-	cfg     Config
-	log     *slog.Logger
-	echo    *echo.Echo
-	metrics *metrics
+	cfg  Config
+	log  *slog.Logger
+	echo *echo.Echo
+
+	requests, services, closed *prometheus.CounterVec
+	seconds                    *prometheus.HistogramVec
 
 	publisher *ingest.Publisher
 	hot       hotList
@@ -92,12 +94,13 @@ type endpoint struct {
 func New(cfg Config) (*Server, error) {
 	cfg.Logger, cfg.Wait = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Wait, 10*time.Second)
 	cfg.Concurrency, cfg.Connections = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096)
-	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(cfg.Metrics), echo: echo.New(),
+	s := &Server{cfg: cfg, log: cfg.Logger, echo: echo.New(),
 		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency),
 		polling: make(gate, cfg.Concurrency), filters: make(gate, cfg.Concurrency),
 		reports: make(gate, 8*cfg.Concurrency)}
 	s.ending, s.end = context.WithCancel(context.Background())
-	s.conns = newConnections(cfg.Connections, s.metrics.closed)
+	s.addMetrics()
+	s.conns = newConnections(cfg.Connections, s.closed)
 	js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncTimeout(MaxWait))
 	if err == nil {
 		s.publisher, err = ingest.NewPublisher(js)
@@ -248,29 +251,19 @@ func CheckListen(addr string, hasTokens, insecure bool) error {
 		"client in with --insecure", addr)
 }
 
-// metrics are those of the HTTP side and of the services on the bus.
-type metrics struct {
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	services *prometheus.CounterVec
-	closed   *prometheus.CounterVec
-}
-
-func newMetrics(registry prometheus.Registerer) *metrics {
-	auto := promauto.With(registry)
-	m := &metrics{
-		requests: auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total",
-			Help: "Requests answered."}, []string{"method", "route", "code"}),
-		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_http_seconds",
-			Help:    "From a request's headers to the end of its answer.",
-			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 18)}, []string{"route"}),
-		services: auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total",
-			Help: "Requests on the bus answered."}, []string{"subject", "code"}),
-		closed: auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_connections_closed_total",
-			Help: "Connections closed at their bound: old ones that gave way, and new ones."}, []string{"which"}),
-	}
+// addMetrics makes the metrics of the HTTP side and of the services on the bus.
+func (s *Server) addMetrics() {
+	auto := promauto.With(s.cfg.Metrics)
+	s.requests = auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total",
+		Help: "Requests answered."}, []string{"method", "route", "code"})
+	s.seconds = auto.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_http_seconds",
+		Help:    "From a request's headers to the end of its answer.",
+		Buckets: prometheus.ExponentialBuckets(0.00025, 2, 18)}, []string{"route"})
+	s.services = auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total",
+		Help: "Requests on the bus answered."}, []string{"subject", "code"})
+	s.closed = auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_connections_closed_total",
+		Help: "Connections closed at their bound: old ones that gave way, and new ones."}, []string{"which"})
 	for _, which := range []string{"old", "new"} {
-		m.closed.WithLabelValues(which)
+		s.closed.WithLabelValues(which)
 	}
-	return m
 }

@@ -109,7 +109,7 @@ func (s *Server) answer(ctx context.Context, e endpoint, r micro.Request, err er
 		reply.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(code))
 		reply.Data, _ = json.Marshal(p) // no field can fail to encode
 	}
-	s.metrics.services.WithLabelValues(e.subject, strconv.Itoa(code)).Inc()
+	s.services.WithLabelValues(e.subject, strconv.Itoa(code)).Inc()
 	if !bus.MayAnswer(reply.Subject) {
 		return // no reply subject, or one that clients must not choose
 	}
