@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,10 +59,7 @@ func (s *Server) awaitEvent(ctx context.Context, after uint64, wait time.Duratio
 
 // queryWait reads how long a long poll may take.
 func queryWait(c echo.Context) time.Duration {
-	given := c.QueryParam("wait")
-	if given == "" {
-		return 0
-	}
+	given := cmp.Or(c.QueryParam("wait"), "0")
 	d, err := time.ParseDuration(given)
 	if err != nil || d < 0 || d > MaxWait {
 		refuse("wait", "is %.40q, want a time as in 5s, at most %v", given, MaxWait)

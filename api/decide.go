@@ -87,8 +87,7 @@ func checkDecision(req *index.DecisionRequest) {
 		if req.Item == "" && (len(req.Items) == 0 || req.Kind == index.MakeLead) {
 			refuse("item", "is missing: %s is about one item of the cluster", req.Kind)
 		}
-	case index.Block, index.Exempt:
-	case index.Split:
+	case index.Block, index.Exempt, index.Split:
 	case index.Merge, index.Join:
 		if req.Into == 0 {
 			refuse("into", "is missing: the cluster to %s this one with", req.Kind)

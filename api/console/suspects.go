@@ -147,14 +147,11 @@ func (v *reviewView) Address(id string) string {
 
 // review is the second and third tab of the queue: a draw of a day's rejections, and those that may be originals.
 func (c *Console) review(ctx context.Context, p *page) string {
-	v := &reviewView{At: p.e.QueryParam("at"), Day: p.day("day")}
-	switch original := p.e.QueryParam("original") != ""; {
-	case original:
-		v.Day = time.Time{}
-	case v.Day.IsZero():
-		v.Day = c.now()
-		fallthrough
-	default:
+	v := &reviewView{At: p.e.QueryParam("at")}
+	if p.e.QueryParam("original") == "" {
+		if v.Day = p.day("day"); v.Day.IsZero() {
+			v.Day = c.now()
+		}
 		v.Earlier = v.Day.AddDate(0, 0, -1).Format(dayForm)
 		if later := v.Day.AddDate(0, 0, 1); later.Before(c.now()) {
 			v.Later = later.Format(dayForm)
