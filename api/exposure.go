@@ -23,20 +23,22 @@ import (
 // BitmapType is a bitmap answer to a filter, as package exposure describes it.
 const BitmapType = "application/octet-stream"
 
-// exposureRoutes are the routes and bus services of histories.
-func (s *Server) exposureRoutes() {
-	add := func(path string, roles bus.Role, g gate, h handler) {
+// exposures are the routes and bus services of histories.
+type exposures struct{ *Server }
+
+func (s exposures) add() {
+	post := func(path string, roles bus.Role, g gate, h handler) {
 		s.register(http.MethodPost, path, roles, s.bound(wire.MaxBody, g, h.serve))
 	}
-	add("/filter", recall, s.filters, s.filter)
-	add("/exposures", recall, s.reports, s.take(""))
-	add("/exposures/query", recall|editor, s.filters, s.query)
-	add("/exposures/explain", recall|editor, s.filters, s.explainUnseen)
-	add("/exposures/unsee", recall, s.reports, s.take(state.Unsee))
-	add("/exposures/forget", recall, s.reports, s.take(state.Forget))
-	add("/exposures/link", recall, s.reports, s.take(state.Link))
-	add("/exposures/unlink", recall, s.reports, s.take(state.Unlink))
-	add("/exposures/trace", 0, s.reports, s.startTrace) // operators only
+	post("/filter", recall, s.filters, s.filter)
+	post("/exposures", recall, s.reports, s.take(""))
+	post("/exposures/query", recall|editor, s.filters, s.query)
+	post("/exposures/explain", recall|editor, s.filters, s.explain)
+	post("/exposures/unsee", recall, s.reports, s.take(state.Unsee))
+	post("/exposures/forget", recall, s.reports, s.take(state.Forget))
+	post("/exposures/link", recall, s.reports, s.take(state.Link))
+	post("/exposures/unlink", recall, s.reports, s.take(state.Unlink))
+	post("/exposures/trace", 0, s.reports, s.startTrace) // operators only
 	s.handle(s.work, http.MethodGet, "/exposures/trace", 0, s.readTrace)
 	s.endpoints = append(s.endpoints,
 		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", s.filterMessage},
@@ -47,7 +49,7 @@ func (s *Server) exposureRoutes() {
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
 // filter answers POST /filter.
-func (s *Server) filter(c echo.Context) any {
+func (s exposures) filter(c echo.Context) any {
 	format := exposure.JSON
 	if accepts(c, BitmapType) {
 		format = exposure.Bitmap
@@ -85,7 +87,7 @@ func accepts(c echo.Context, contentType string) bool {
 }
 
 // take answers the routes that store events of a kind.
-func (s *Server) take(kind state.EventKind) handler {
+func (s exposures) take(kind state.EventKind) handler {
 	return func(c echo.Context) any {
 		must.Do(s.apply(c.Request().Context(), readBody(c), kind))
 		must.Do(c.NoContent(http.StatusNoContent))
@@ -96,7 +98,7 @@ func (s *Server) take(kind state.EventKind) handler {
 // reportWait bounds how long a report may wait to be applied, as while a Redis of histories is away.
 const reportWait = 30 * time.Second
 
-func (s *Server) apply(ctx context.Context, body []byte, kind state.EventKind) error {
+func (s exposures) apply(ctx context.Context, body []byte, kind state.EventKind) error {
 	if err := s.room(); err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (s *Server) apply(ctx context.Context, body []byte, kind state.EventKind) e
 }
 
 // reason is an error of the store, or why its log takes nothing: the disk.
-func (s *Server) reason(err error) error {
+func (s exposures) reason(err error) error {
 	if errors.Is(err, exposure.ErrFull) {
 		return cmp.Or(s.room(), err)
 	}
@@ -120,19 +122,19 @@ func question(c echo.Context) (q wire.Query) {
 }
 
 // query answers POST /exposures/query.
-func (s *Server) query(c echo.Context) any {
+func (s exposures) query(c echo.Context) any {
 	q := question(c)
 	return must.Get(s.cfg.Exposure.Query(c.Request().Context(), q.User, q.Scene, q.IDs()))
 }
 
-// explainUnseen answers POST /exposures/explain.
-func (s *Server) explainUnseen(c echo.Context) any {
+// explain answers POST /exposures/explain.
+func (s exposures) explain(c echo.Context) any {
 	q := question(c)
 	return readable(c, must.Get(s.cfg.Exposure.Explain(c.Request().Context(), q.User, q.Item, q.Scene)))
 }
 
 // startTrace answers POST /exposures/trace.
-func (s *Server) startTrace(c echo.Context) any {
+func (s exposures) startTrace(c echo.Context) any {
 	q, ctx := question(c), c.Request().Context()
 	must.Do(s.cfg.Exposure.Traces.Start(ctx, q.User, q.For, q.Reason))
 	// Warnings are in the log by default.
@@ -143,7 +145,7 @@ func (s *Server) startTrace(c echo.Context) any {
 }
 
 // readTrace answers GET /exposures/trace.
-func (s *Server) readTrace(c echo.Context) any {
+func (s exposures) readTrace(c echo.Context) any {
 	user, ctx := c.QueryParam("user"), c.Request().Context()
 	t := must.Get(s.cfg.Exposure.Traces.Read(ctx, user))
 	s.log.WarnContext(ctx, "a trace of a user is read", "user_hash", s.cfg.Exposure.UserHash(user),
@@ -161,14 +163,14 @@ func readable(c echo.Context, v fmt.Stringer) any {
 }
 
 // filterMessage serves exposures.filter.
-func (s *Server) filterMessage(ctx context.Context, data []byte) []byte {
+func (s exposures) filterMessage(ctx context.Context, data []byte) []byte {
 	out, _, err := s.cfg.Exposure.FilterBytes(ctx, nil, data, exposure.JSON)
 	must.Do(s.reason(err))
 	return out
 }
 
 // reportMessage serves exposures.report; the reply is an empty object.
-func (s *Server) reportMessage(ctx context.Context, data []byte) []byte {
+func (s exposures) reportMessage(ctx context.Context, data []byte) []byte {
 	must.Do(s.apply(ctx, data, ""))
 	return []byte("{}")
 }

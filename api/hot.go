@@ -28,41 +28,42 @@ const (
 // copy of it was seen, both weighed by age. A request rebuilds it if it is
 // older than hotAge.
 type hotList struct {
+	*Server
+
 	mu    sync.Mutex
 	at    time.Time // when it was made; under mu
 	items []hotItem // replaced, never changed; under mu
 }
 
-// hotItems returns the list.
-func (s *Server) hotItems(ctx context.Context) []hotItem {
-	l := &s.hot
+// list returns the list.
+func (l *hotList) list(ctx context.Context) []hotItem {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	if now.Sub(l.at) >= hotAge {
-		l.items, l.at = s.rank(ctx, now), now
+		l.items, l.at = l.rank(ctx, now), now
 	}
 	return l.items
 }
 
 // rank makes the list: pull + log2(1 + exposures).
-func (s *Server) rank(ctx context.Context, now time.Time) []hotItem {
+func (l *hotList) rank(ctx context.Context, now time.Time) []hotItem {
 	var seen []exposure.PopularItem
-	if s.cfg.Exposure != nil {
-		seen = s.cfg.Exposure.Popular(hotSize)
+	if l.cfg.Exposure != nil {
+		seen = l.cfg.Exposure.Popular(hotSize)
 	}
 	ids := make([]string, len(seen))
 	for i := range seen {
 		ids[i] = seen[i].ID
 	}
-	clusters := must.Get(s.cfg.Index.ClustersOf(ctx, ids))
+	clusters := must.Get(l.cfg.Index.ClustersOf(ctx, ids))
 	exposures := map[uint32]float64{}
 	for _, e := range seen {
 		if c := clusters[e.ID]; c != 0 {
 			exposures[c] += e.Weight
 		}
 	}
-	hots := must.Get(s.cfg.Browse.Hot(ctx, now, hotSize, slices.Collect(maps.Keys(exposures))))
+	hots := must.Get(l.cfg.Browse.Hot(ctx, now, hotSize, slices.Collect(maps.Keys(exposures))))
 	items := make([]hotItem, len(hots))
 	for i := range hots {
 		h := &hots[i]
@@ -74,24 +75,24 @@ func (s *Server) rank(ctx context.Context, now time.Time) []hotItem {
 	return items[:min(len(items), wire.MaxItems)]
 }
 
-// getHot answers with what is hot, minus what a user has seen.
-func (s *Server) getHot(c echo.Context) any {
+// get answers with what is hot, minus what a user has seen.
+func (l *hotList) get(c echo.Context) any {
 	limit := queryInt(c, "limit", 50, 1, maxHot)
-	items := s.hotItems(c.Request().Context())
+	items := l.list(c.Request().Context())
 	var answer struct {
 		Items    []hotItem `json:"items"`
 		Degraded string    `json:"degraded,omitempty"`
 	}
 	if user := c.QueryParam("user"); user != "" {
-		items, answer.Degraded = s.unseen(c, user, items, limit)
+		items, answer.Degraded = l.unseen(c, user, items, limit)
 	}
 	answer.Items = append([]hotItem{}, items[:min(len(items), limit)]...)
 	return answer
 }
 
 // unseen keeps the first items that a user has not seen.
-func (s *Server) unseen(c echo.Context, user string, items []hotItem, limit int) (left []hotItem, degraded string) {
-	if s.cfg.Exposure == nil {
+func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int) (left []hotItem, degraded string) {
+	if l.cfg.Exposure == nil {
 		refuse("user", "is given, but this service keeps no exposures")
 	}
 	ids := make([]string, len(items))
@@ -100,7 +101,7 @@ func (s *Server) unseen(c echo.Context, user string, items []hotItem, limit int)
 	}
 	request := must.Get(json.Marshal(map[string]any{"user": user, "items": ids, "scene": c.QueryParam("scene"),
 		"max": limit}))
-	bitmap, o := must.Get2(s.cfg.Exposure.FilterBytes(c.Request().Context(), nil, request, exposure.Bitmap))
+	bitmap, o := must.Get2(l.cfg.Exposure.FilterBytes(c.Request().Context(), nil, request, exposure.Bitmap))
 	for i := range items {
 		if bitmap[i/8]>>(i%8)&1 == 1 {
 			left = append(left, items[i])

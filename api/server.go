@@ -67,7 +67,7 @@ type Server struct {
 	seconds                    *prometheus.HistogramVec
 
 	publisher *ingest.Publisher
-	hot       hotList
+	hot       *hotList
 
 	held      atomic.Int64 // bytes of bodies
 	work      gate
@@ -124,6 +124,7 @@ func New(cfg Config) (*Server, error) {
 // routes are the routes with the roles that may use them. Exposures have
 // theirs in exposure.go.
 func (s *Server) routes() {
+	s.hot = &hotList{Server: s}
 	s.handle(s.waiting, http.MethodPost, "/items", platform, s.postItem)
 	s.handle(s.work, http.MethodPost, "/items/check", platform|editor, func(c echo.Context) any {
 		body := readBody(c)
@@ -142,14 +143,14 @@ func (s *Server) routes() {
 	s.handle(s.work, http.MethodPost, "/clusters/:id/decisions", editor, s.postDecision)
 	s.handle(s.work, http.MethodGet, "/sources/:name/boilerplate", editor, s.getBoilerplate)
 	s.handle(s.work, http.MethodPost, "/sources/:name/boilerplate", editor, s.postBoilerplate)
-	s.handle(s.work, http.MethodGet, "/hot", recall|editor, s.getHot)
+	s.handle(s.work, http.MethodGet, "/hot", recall|editor, s.hot.get)
 	s.handle(s.work, http.MethodGet, "/exemptions", editor, func(c echo.Context) any {
 		return decisions(c, s.cfg.Index.Exemptions)
 	})
 	s.handle(s.work, http.MethodGet, "/suspects", editor, s.getSuspects)
 
 	if s.cfg.Exposure != nil {
-		s.exposureRoutes()
+		exposures{s}.add()
 	}
 
 	s.echo.GET("/healthz", func(c echo.Context) error { // as long as the process answers at all

@@ -47,7 +47,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -100,12 +99,11 @@ type Config struct {
 
 // Console serves the pages.
 type Console struct {
-	cfg     Config
-	log     *slog.Logger
-	key     []byte   // signs cookies: a restart ends all sessions
-	ended   sync.Map // salts of sessions that were signed out, with the time at which each would have ended by itself
-	claims  *claims
-	rejudge rejudge
+	cfg      Config
+	log      *slog.Logger
+	sessions *sessions
+	claims   *claims
+	rejudge  rejudge
 }
 
 func (c *Console) now() time.Time { return c.cfg.Now().In(location) }
@@ -122,12 +120,13 @@ func Register(e *echo.Echo, cfg Config) error {
 	if len(cfg.Access.Proxies) == 0 {
 		cfg.Access.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	}
-	c := &Console{cfg: cfg, log: cfg.Logger, key: []byte(rand.Text()), claims: looking}
+	c := &Console{cfg: cfg, log: cfg.Logger, claims: looking,
+		sessions: &sessions{Config: cfg, key: []byte(rand.Text())}}
 	// What a service that was killed may have left of a rejudge.
 	if err := os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)); err != nil {
 		return err
 	}
-	bound := cfg.Bound(c.known)
+	bound, o := cfg.Bound(c.sessions.known), operations{c}
 	e.GET("/console/assets/:hash/:name", serveAsset)
 	for _, r := range []struct {
 		method, path string
@@ -156,11 +155,11 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"GET", "/console/decisions", roleEditor, c.decisions},
 		{"POST", "/console/decide", roleEditor, c.decide},
 		{"GET", "/console/labels.tsv", roleEditor, c.labelsTSV},
-		{"GET", "/console/operators", roleOperator, c.operators},
-		{"GET", "/console/rejudge", roleOperator, c.rejudgePage},
-		{"POST", "/console/rejudge", roleOperator, c.startRejudge},
-		{"GET", "/console/dead", roleOperator, c.dead},
-		{"POST", "/console/dead", roleOperator, c.replay},
+		{"GET", "/console/operators", roleOperator, o.operators},
+		{"GET", "/console/rejudge", roleOperator, o.rejudgePage},
+		{"POST", "/console/rejudge", roleOperator, o.startRejudge},
+		{"GET", "/console/dead", roleOperator, o.dead},
+		{"POST", "/console/dead", roleOperator, o.replay},
 		{"GET", "/console/*", roleEditor, c.nowhere},
 	} {
 		e.Add(r.method, r.path, c.handle(r.role, r.handler), bound)
@@ -182,16 +181,16 @@ func (c *Console) handle(role string, h handler) echo.HandlerFunc {
 			// A form is a few fields, or a text that was pasted: three bytes for each of its own.
 			e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 3*ingest.MaxText+1<<16)
 		}
-		s, ok := c.userOf(e)
+		s, ok := c.sessions.userOf(e)
 		if role != "" && !ok {
-			return c.toSignIn(e)
+			return c.sessions.toSignIn(e)
 		}
 		p := c.newPage(e, s)
 		if changes {
 			if err := e.Request().ParseForm(); err != nil {
 				return p.fail(http.StatusBadRequest, p.T("表单无法读取。", "The form could not be read."))
 			}
-			if !c.formIsOurs(e, s) {
+			if !c.sessions.formIsOurs(e, s) {
 				return p.fail(http.StatusForbidden,
 					p.T("页面已过期，请返回刷新后再试。", "This page is out of date: go back, reload it and try again."))
 			}

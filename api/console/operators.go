@@ -23,6 +23,9 @@ import (
 	"jianguo/internal/must"
 )
 
+// operations are the pages for operators.
+type operations struct{ *Console }
+
 type operatorsView struct {
 	Wrong     map[string]error // by part: why it is not ready
 	Pending   string           // messages that wait for their verdicts
@@ -38,7 +41,7 @@ type operatorsView struct {
 	Version   string
 }
 
-func (c *Console) operators(ctx context.Context, p *page) string {
+func (c operations) operators(ctx context.Context, p *page) string {
 	x := c.cfg.Index
 	v := &operatorsView{Rejudge: c.lastRejudge(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version,
 		Pending: "—", DeadCount: "—", Free: fmt.Sprintf("%.1f GB", float64(must.Get(c.cfg.Free()))/(1<<30))}
@@ -53,7 +56,7 @@ func (c *Console) operators(ctx context.Context, p *page) string {
 	return p.show("operators", "operators", "运维", "Operators", v)
 }
 
-func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) {
+func (c operations) bus(ctx context.Context, p *page, v *operatorsView) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	stream, err := bus.JetStream(c.cfg.Conn).Stream(ctx, c.cfg.Ingest.StreamPrefix()+bus.StreamItems)
@@ -69,7 +72,7 @@ type deadView struct {
 	Text string
 }
 
-func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
+func (c operations) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
 		must.Do(fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery))
@@ -82,7 +85,7 @@ func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLette
 	return dead, must.Get(d, err)
 }
 
-func (c *Console) dead(ctx context.Context, p *page) string {
+func (c operations) dead(ctx context.Context, p *page) string {
 	_, d := c.deadLetter(ctx, p.e.QueryParam("number"))
 	v := &deadView{DeadLetter: *d, Text: string(d.Data)}
 	// Readable, as far as it is JSON: an item may have all its characters escaped.
@@ -94,7 +97,7 @@ func (c *Console) dead(ctx context.Context, p *page) string {
 	return p.show("dead", "operators", "死信", "Dead letter", v)
 }
 
-func (c *Console) replay(ctx context.Context, p *page) string {
+func (c operations) replay(ctx context.Context, p *page) string {
 	dead, d := c.deadLetter(ctx, p.e.FormValue("number"))
 	must.Do(dead.Replay(ctx, d.Number))
 	return "/console/operators?said=replayed"
@@ -124,7 +127,7 @@ type rejudgeView struct {
 }
 
 // lastRejudge is the last rejudge as it stands.
-func (c *Console) lastRejudge() rejudgeView {
+func (c operations) lastRejudge() rejudgeView {
 	c.rejudge.mu.Lock()
 	defer c.rejudge.mu.Unlock()
 	now := c.rejudge.last
@@ -137,12 +140,12 @@ func (c *Console) lastRejudge() rejudgeView {
 	return now
 }
 
-func (c *Console) rejudgePage(_ context.Context, p *page) string {
+func (c operations) rejudgePage(_ context.Context, p *page) string {
 	return p.show("rejudge", "operators", "试判", "Rejudge", c.lastRejudge())
 }
 
 // startRejudge starts a rejudge, or cancels the one that runs.
-func (c *Console) startRejudge(_ context.Context, p *page) string {
+func (c operations) startRejudge(_ context.Context, p *page) string {
 	const next = "/console/rejudge"
 	form, r := p.e.Request().PostForm, &c.rejudge
 	r.mu.Lock()
@@ -173,7 +176,7 @@ func (c *Console) startRejudge(_ context.Context, p *page) string {
 
 // runRejudge runs the command to its end. Its copy of the catalogue is in a folder of the data
 // directory, which is as large.
-func (c *Console) runRejudge(ctx context.Context, args []string) (result maintain.Report, err error) {
+func (c operations) runRejudge(ctx context.Context, args []string) (result maintain.Report, err error) {
 	work := filepath.Join(c.cfg.Dir, rejudgeDir)
 	defer func() { err = cmp.Or(ctx.Err(), errors.Join(err, os.RemoveAll(work))) }()
 	if err := os.Mkdir(work, 0o700); err != nil {

@@ -95,10 +95,10 @@ func (p *page) choose(into *string, parameter, cookie string, values ...string) 
 func (p *page) Asset(name string) string { return "/console/assets/" + assetHash() + "/" + name }
 
 // Form is the token of the session's forms.
-func (p *page) Form() string { return p.c.formToken(p.session) }
+func (p *page) Form() string { return p.c.sessions.formToken(p.session) }
 
 // Open reports whether the console needs no sign-in.
-func (p *page) Open() bool { return p.c.open() }
+func (p *page) Open() bool { return p.c.sessions.open() }
 
 // Here is the address of the page, to which a form returns, with some parameters changed;
 // an empty value removes one.

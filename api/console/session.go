@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -46,6 +47,13 @@ type Access struct {
 	Proxies            []netip.Prefix
 }
 
+// sessions are those of a console.
+type sessions struct {
+	Config
+	key   []byte   // signs cookies: a restart ends all sessions
+	ended sync.Map // salts of sessions that were signed out, with the time at which each would have ended by itself
+}
+
 // session is the signed-in user. It is the content of the cookie; the server stores
 // only which ones were signed out.
 type session struct {
@@ -57,7 +65,7 @@ type session struct {
 	Token string `json:"t,omitempty"`
 }
 
-func (c *Console) sign(what string, data []byte) []byte {
+func (c *sessions) sign(what string, data []byte) []byte {
 	h := hmac.New(sha256.New, c.key)
 	h.Write([]byte(what))
 	h.Write(data)
@@ -65,7 +73,7 @@ func (c *Console) sign(what string, data []byte) []byte {
 }
 
 // signedIn returns the user of a request that is signed in.
-func (c *Console) signedIn(r *http.Request) (session, bool) {
+func (c *sessions) signedIn(r *http.Request) (session, bool) {
 	if s, ok := c.proxied(r); ok {
 		return s, true
 	}
@@ -73,7 +81,7 @@ func (c *Console) signedIn(r *http.Request) (session, bool) {
 }
 
 // userOf returns the user of a request; false: not signed in.
-func (c *Console) userOf(e echo.Context) (session, bool) {
+func (c *sessions) userOf(e echo.Context) (session, bool) {
 	switch s, ok := c.signedIn(e.Request()); {
 	case ok:
 		return s, true
@@ -84,21 +92,21 @@ func (c *Console) userOf(e echo.Context) (session, bool) {
 }
 
 // open reports whether the console needs no sign-in.
-func (c *Console) open() bool { return c.cfg.Tokens == nil }
+func (c *sessions) open() bool { return c.Tokens == nil }
 
 // known reports whether the user of a request is signed in, or need not be.
-func (c *Console) known(e echo.Context) bool {
+func (c *sessions) known(e echo.Context) bool {
 	_, ok := c.signedIn(e.Request())
 	return ok || c.open()
 }
 
 // proxied returns the user that a trusted proxy names.
-func (c *Console) proxied(r *http.Request) (session, bool) {
-	if c.cfg.Access.Header == "" || !c.fromProxy(r) {
+func (c *sessions) proxied(r *http.Request) (session, bool) {
+	if c.Access.Header == "" || !c.fromProxy(r) {
 		return session{}, false
 	}
-	name, one := singleHeader(r.Header, c.cfg.Access.Header)
-	role, ok := singleHeader(r.Header, c.cfg.Access.RoleHeader) // none where no header has it
+	name, one := singleHeader(r.Header, c.Access.Header)
+	role, ok := singleHeader(r.Header, c.Access.RoleHeader) // none where no header has it
 	role = cmp.Or(role, roleEditor)
 	if !one || !ok || name == "" || role != roleEditor && role != roleOperator {
 		return session{}, false
@@ -106,9 +114,9 @@ func (c *Console) proxied(r *http.Request) (session, bool) {
 	return session{Name: name, Role: role, Salt: "proxy " + name}, true
 }
 
-func (c *Console) fromProxy(r *http.Request) bool {
+func (c *sessions) fromProxy(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && slices.ContainsFunc(c.cfg.Access.Proxies,
+	return err == nil && slices.ContainsFunc(c.Access.Proxies,
 		func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap().WithZone("")) })
 }
 
@@ -128,7 +136,7 @@ func singleHeader(h http.Header, key string) (string, bool) {
 	return value, ok
 }
 
-func (c *Console) readCookie(r *http.Request) (s session, ok bool) {
+func (c *sessions) readCookie(r *http.Request) (s session, ok bool) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
 		return s, false
@@ -143,12 +151,12 @@ func (c *Console) readCookie(r *http.Request) (s session, ok bool) {
 		return s, false
 	}
 	_, ended := c.ended.Load(s.Salt)
-	return s, c.now().Unix() < s.End && !ended && (c.cfg.Tokens == nil || c.cfg.Tokens.Current(s.Token))
+	return s, c.Now().Unix() < s.End && !ended && (c.Tokens == nil || c.Tokens.Current(s.Token))
 }
 
 // begin signs a user in. token is the session name of the token that they used.
-func (c *Console) begin(e echo.Context, name, role, token string) session {
-	s := session{Name: name, Role: role, Token: token, End: c.now().Add(sessionLength).Unix(), Salt: rand.Text()}
+func (c *sessions) begin(e echo.Context, name, role, token string) session {
+	s := session{Name: name, Role: role, Token: token, End: c.Now().Add(sessionLength).Unix(), Salt: rand.Text()}
 	raw, _ := json.Marshal(s) // strings and a number: no error
 	content := base64.RawURLEncoding.EncodeToString(raw)
 	cookie := &http.Cookie{Name: cookieName, Value: content + "." +
@@ -162,8 +170,8 @@ func (c *Console) begin(e echo.Context, name, role, token string) session {
 }
 
 // end signs a user out, on the server too: a copy of the cookie is worth nothing.
-func (c *Console) end(e echo.Context, s session) {
-	now := c.now().Unix()
+func (c *sessions) end(e echo.Context, s session) {
+	now := c.Now().Unix()
 	c.ended.Range(func(salt, end any) bool {
 		if end.(int64) < now {
 			c.ended.Delete(salt)
@@ -175,19 +183,19 @@ func (c *Console) end(e echo.Context, s session) {
 }
 
 // overTLS reports whether the browser speaks https, with this service or with its proxy.
-func (c *Console) overTLS(r *http.Request) bool {
+func (c *sessions) overTLS(r *http.Request) bool {
 	return r.TLS != nil || c.fromProxy(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")
 }
 
 // formToken is the token of a session's forms.
-func (c *Console) formToken(s session) string {
+func (c *sessions) formToken(s session) string {
 	return base64.RawURLEncoding.EncodeToString(c.sign("form", []byte(s.Salt)))
 }
 
 // formIsOurs reports whether a form came from a page of the same session. The
 // sign-in form has no session; there the browser's headers must say that no other
 // site sent it.
-func (c *Console) formIsOurs(e echo.Context, s session) bool {
+func (c *sessions) formIsOurs(e echo.Context, s session) bool {
 	site := e.Request().Header.Get("Sec-Fetch-Site")
 	if s.Salt == "" {
 		return site == "" || site == "same-origin" || site == "none"
@@ -197,7 +205,7 @@ func (c *Console) formIsOurs(e echo.Context, s session) bool {
 
 // toSignIn sends the user to the sign-in page, which leads back to this one. What
 // a form asked for is not done, since the user is unknown.
-func (c *Console) toSignIn(e echo.Context) error {
+func (c *sessions) toSignIn(e echo.Context) error {
 	r, ended, to := e.Request(), "", e.Request().URL.RequestURI()
 	if _, err := e.Cookie(cookieName); err == nil || r.Method == http.MethodPost {
 		ended = r.Method
@@ -242,7 +250,7 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 		p.refuse(to, http.StatusUnauthorized, p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors."))
 		return ""
 	}
-	c.begin(p.e, token.Name, token.Role.String(), token.Session)
+	c.sessions.begin(p.e, token.Name, token.Role.String(), token.Session)
 	return to
 }
 
@@ -253,6 +261,6 @@ func (p *page) refuse(to string, status int, why string) {
 }
 
 func (c *Console) signOut(_ context.Context, p *page) string {
-	c.end(p.e, p.session)
+	c.sessions.end(p.e, p.session)
 	return "/console/signin"
 }

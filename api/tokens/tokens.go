@@ -173,7 +173,8 @@ func (s *Set) parseLine(list []*Token, f []string) ([]*Token, error) {
 		t.Sources, f = append(t.Sources, strings.TrimPrefix(f[n], sourcePrefix)), f[:n]
 	}
 	if len(f) != 4 {
-		return nil, fmt.Errorf("it has %d words, want name, role, id and hash, as jianguo token add writes them", len(f))
+		return nil, fmt.Errorf("it has %d words, want name, role, id and hash, as jianguo token add writes them",
+			len(f))
 	}
 	var err error
 	t.Name, t.ID = f[0], f[2]
