@@ -30,7 +30,7 @@ const (
 type View struct {
 	Set      Set      // keys that are known exactly
 	Excepted []uint32 // keys that count as unseen although a shard holds them
-	Lanes    *Lanes
+	Lanes    Lanes
 }
 
 // Mark writes a mark for each key, and returns how many are Exact and InShard. marks has the
@@ -83,8 +83,7 @@ func (v *View) merge(keys []uint32, hits *[batch]byte, marks []byte) (exact, inS
 // address. Their high bits address a bitmap in which at most one bit in 32 is set: it sends
 // most keys that are not in the set away without a look at the cells.
 type Set struct {
-	cells []uint32 // 0 is an empty cell
-	mask  uint32
+	cells []uint32 // 0 is an empty cell; as many as a power of two
 	bits  []uint64
 	shift uint8
 }
@@ -92,7 +91,7 @@ type Set struct {
 // Reset empties the set and makes room for n keys.
 func (s *Set) Reset(n int) {
 	size, width := max(16, 1<<bits.Len(uint(2*n))), max(9, bits.Len(uint(32*n)))
-	s.mask, s.shift = uint32(size-1), uint8(32-width)
+	s.shift = uint8(32 - width)
 	s.cells, s.bits = make([]uint32, size), make([]uint64, 1<<width/64)
 }
 
@@ -100,11 +99,12 @@ func (s *Set) Reset(n int) {
 func (s *Set) Add(key uint32) {
 	bit := key >> s.shift
 	s.bits[bit>>6] |= 1 << (bit & 63)
-	i := key & s.mask
-	for s.cells[i] != 0 && s.cells[i] != key {
-		i = (i + 1) & s.mask
+	for i := key; ; i++ {
+		if c := &s.cells[i&uint32(len(s.cells)-1)]; *c == 0 || *c == key {
+			*c = key
+			return
+		}
 	}
-	s.cells[i] = key
 }
 
 // mayHave is false for most keys that are not in the set.
@@ -115,7 +115,7 @@ func (s *Set) mayHave(key uint32) bool {
 
 // Has says whether the set holds a key.
 func (s *Set) Has(key uint32) bool {
-	for i := key & s.mask; ; i = (i + 1) & s.mask {
+	for i := key; ; i++ {
 		switch s.cells[i&uint32(len(s.cells)-1)] {
 		case key:
 			return true

@@ -12,11 +12,9 @@ import (
 
 func keyBytes(key uint32) []byte { return binary.LittleEndian.AppendUint32(nil, key) }
 
-func lanesOf(shards ...*bloom.BloomFilter) *Lanes {
-	return NewLanes(shards)
-}
+func lanesOf(shards ...*bloom.BloomFilter) Lanes { return NewLanes(shards) }
 
-func newView(l *Lanes, exact ...uint32) *View {
+func newView(l Lanes, exact ...uint32) *View {
 	v := &View{Lanes: l}
 	v.Set.Reset(len(exact))
 	for _, key := range exact {

@@ -9,42 +9,39 @@ import (
 )
 
 // Lanes are the shards of a user, interleaved so that they can be tested together.
-type Lanes struct {
-	groups []group
-}
+type Lanes []group
 
 // NewLanes makes the lanes of these shards, of which nil ones are left out. A shard has a k of at least 4,
 // and an m below 2³².
-func NewLanes(shards []*bloom.BloomFilter) *Lanes {
-	l := new(Lanes)
+func NewLanes(shards []*bloom.BloomFilter) (l Lanes) {
 	for i, f := range shards {
 		if f != nil {
 			g := l.groupOf(uint64(f.Cap()), uint64(f.K()))
 			g.add(i, f.BitSet().Words())
 		}
 	}
-	for i := range l.groups {
-		l.groups[i].interleave(make([]uint32, l.groups[i].length()))
+	for i := range l {
+		l[i].interleave()
 	}
 	return l
 }
 
 // groupOf is the group with room for a further shard of these parameters.
 func (l *Lanes) groupOf(m, k uint64) *group {
-	i := slices.IndexFunc(l.groups, func(g group) bool { return g.mod.m == m && g.k == k && g.n < 8 })
+	i := slices.IndexFunc(*l, func(g group) bool { return g.mod.m == m && g.k == k && g.n < 8 })
 	if i < 0 {
-		i = len(l.groups)
-		l.groups = append(l.groups, group{mod: newModulus(m), k: k})
+		i = len(*l)
+		*l = append(*l, group{mod: newModulus(m), k: k})
 	}
-	return &l.groups[i]
+	return &(*l)[i]
 }
 
-// Rank is the index, in the list given to Reset, of the last shard that holds a key, or
+// Rank is the index, in the list given to NewLanes, of the last shard that holds a key, or
 // -1.
-func (l *Lanes) Rank(key uint32) int {
+func (l Lanes) Rank(key uint32) int {
 	h, last := baseHashes(key), -1
-	for i := range l.groups {
-		g := &l.groups[i]
+	for i := range l {
+		g := &l[i]
 		if hit := g.test(h); hit != 0 {
 			last = max(last, int(g.ranks[bits.Len8(hit)-1]))
 		}
@@ -53,22 +50,21 @@ func (l *Lanes) Rank(key uint32) int {
 }
 
 // Bytes is the memory of the lanes.
-func (l *Lanes) Bytes() int {
-	n := 0
-	for i := range l.groups {
-		n += 320 + 4*len(l.groups[i].lane)
+func (l Lanes) Bytes() (n int) {
+	for i := range l {
+		n += 320 + 4*len(l[i].lane)
 	}
 	return n
 }
 
 // test sets w.hits of the keys, up to a batch, that a shard holds.
-func (l *Lanes) test(keys []uint32, w *work) {
-	if len(l.groups) == 0 {
+func (l Lanes) test(keys []uint32, w *work) {
+	if len(l) == 0 {
 		return
 	}
 	hashVector(keys, w)
-	for i := range l.groups {
-		g := &l.groups[i]
+	for i := range l {
+		g := &l[i]
 		n, ok := g.testVector(len(keys), w)
 		if !ok {
 			n = g.testPlain(keys, w)
@@ -103,7 +99,7 @@ var works = sync.Pool{New: func() any { return new(work) }}
 type group struct {
 	mod   modulus
 	k     uint64
-	ranks [8]uint8    // index of each shard in the list given to Reset
+	ranks [8]uint8    // index of each shard in the list given to NewLanes
 	words [8][]uint64 // the shards' own bits
 	n     int         // shards
 	lane  []uint32    // the same bits, interleaved
@@ -125,21 +121,18 @@ func (g *group) add(rank int, words []uint64) {
 	g.unit = uint8(5 - bits.Len(uint(g.n-1)))
 }
 
-// length is the number of cells of the lane.
-func (g *group) length() int { return len(g.words[0]) * 2 * g.slots() }
-
-// interleave writes the lane to cells: bit l of shard s becomes bit (s << unit) + l mod 1<<unit
+// interleave makes the lane: bit l of shard s becomes bit (s << unit) + l mod 1<<unit
 // of cell l >> unit.
-func (g *group) interleave(cells []uint32) {
-	g.lane = cells
+func (g *group) interleave() {
 	n := g.slots()
+	g.lane = make([]uint32, 2*n*len(g.words[0]))
 	for i := range g.words[0] {
 		var w [8]uint64
 		for s := range g.n {
 			w[s] = g.words[s][i]
 		}
 		transpose(&w, n)
-		to := cells[2*n*i:][:2*n]
+		to := g.lane[2*n*i:][:2*n]
 		for j, x := range w[:n] {
 			to[j], to[n+j] = uint32(x), uint32(x>>32)
 		}
@@ -162,25 +155,25 @@ func transpose(w *[8]uint64, n int) {
 	}
 }
 
-// cells are a lane to be read.
-type cells struct {
-	lane []uint32
-	unit uint8
-	bits uint64
-}
-
-func (g *group) read() cells { return cells{g.lane, g.unit, 1<<g.unit - 1} }
-
 // at is the cell of a location, shifted so that each shard's bit of that location is the
 // lowest of its slot.
-func (c cells) at(l uint64) uint32 { return c.lane[l>>(c.unit&7)] >> (l & c.bits & 31) }
+func (g *group) at(l uint64) uint32 { return g.lane[l>>(g.unit&7)] >> (l & (1<<g.unit - 1) & 31) }
+
+// common is the AND of the cells of a key's locations. There is no branch between the first four, after which three in
+// four of the keys that are not held end: it would be mispredicted.
+func (g *group) common(h hashes) uint32 {
+	d := g.mod
+	acc := g.mask() & g.at(d.reduce(h.at(0))) & g.at(d.reduce(h.at(1))) & g.at(d.reduce(h.at(2))) &
+		g.at(d.reduce(h.at(3)))
+	for i := uint64(4); acc != 0 && i < g.k; i++ {
+		acc &= g.at(d.reduce(h.at(i)))
+	}
+	return acc
+}
 
 // test is the set of shards of the group, as bits, that hold the key.
 func (g *group) test(h hashes) (hit byte) {
-	acc, c := g.mask(), g.read()
-	for i := uint64(0); acc != 0 && i < g.k; i++ {
-		acc &= c.at(g.mod.reduce(h.at(i)))
-	}
+	acc := g.common(h)
 	for s := 0; acc != 0; s++ {
 		hit |= byte(acc&1) << s
 		acc >>= 1 << g.unit
@@ -188,18 +181,10 @@ func (g *group) test(h hashes) (hit byte) {
 	return hit
 }
 
-// testPlain tests up to a batch of keys, and lists those that the group holds as testVector does. There is no branch
-// between the first four locations, after which three in four of the keys that are not held end: it would be
-// mispredicted.
+// testPlain tests up to a batch of keys, and lists those that the group holds as testVector does.
 func (g *group) testPlain(keys []uint32, w *work) (n int) {
-	c, d, mask := g.read(), g.mod, g.mask()
 	for i, key := range keys {
-		h := baseHashes(key)
-		acc := mask & c.at(d.reduce(h.at(0))) & c.at(d.reduce(h.at(1))) & c.at(d.reduce(h.at(2))) &
-			c.at(d.reduce(h.at(3)))
-		for j := uint64(4); acc != 0 && j < g.k; j++ {
-			acc &= c.at(d.reduce(h.at(j)))
-		}
+		acc := g.common(baseHashes(key))
 		w.numbers[n], w.acc[n] = uint32(i), acc
 		if acc != 0 {
 			n++

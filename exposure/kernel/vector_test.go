@@ -76,10 +76,10 @@ func TestInterleave(t *testing.T) {
 			}
 			filters = append(filters, bloom.FromWithM(words, m, 4))
 		}
-		g := &lanesOf(filters...).groups[0]
+		g := &lanesOf(filters...)[0]
 		for l := range uint64(m) {
 			for s, words := range g.words[:g.n] {
-				if uint64(g.read().at(l)>>(s<<g.unit)&1) != words[l>>6]>>(l&63)&1 {
+				if uint64(g.at(l)>>(s<<g.unit)&1) != words[l>>6]>>(l&63)&1 {
 					t.Fatalf("%d shards of %d bits: bit %d of shard %d", g.n, m, l, s)
 				}
 			}

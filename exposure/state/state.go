@@ -85,17 +85,17 @@ func (a Address) String() string { return a.History + "\x00" + a.User }
 // entry and its lock. Time is always an argument, that of the event for a change and that of
 // the clock for a read, so that a replay gives the same state.
 type State struct {
-	last      int64         // unix seconds of the newest exposure; 0 if there is none
-	shards    []Shard       // by (epoch, creation): index is age, oldest first
-	excepted  []uint32      // keys un-seen although a shard holds them, at most 64
-	ring      []delivered   // oldest first, at most 100
-	tail      []dated       // arrival order, oldest first
-	freed     []int64       // rows to delete at the next flush
-	Links     Links         // users whose histories count as well, and those for whom this one does
-	Corrupt   string        // why the row this state replaces could not be read
-	view      *View         // nil after a change
-	lanes     *kernel.Lanes // of the shards; nil after one of them changed
-	lanesFrom int32         // the oldest epoch that is in lanes
+	last      int64        // unix seconds of the newest exposure; 0 if there is none
+	shards    []Shard      // by (epoch, creation): index is age, oldest first
+	excepted  []uint32     // keys un-seen although a shard holds them, at most 64
+	ring      []delivered  // oldest first, at most 100
+	tail      []dated      // arrival order, oldest first
+	freed     []int64      // rows to delete at the next flush
+	Links     Links        // users whose histories count as well, and those for whom this one does
+	Corrupt   string       // why the row this state replaces could not be read
+	view      *View        // nil after a change
+	lanes     kernel.Lanes // of the shards; nil after one of them changed
+	lanesFrom int32        // the oldest epoch that is in lanes
 }
 
 // Fetcher reads shard rows and fills in the filters.
@@ -120,14 +120,11 @@ func (s *State) Shards() []Shard { return s.shards }
 
 // Size is the memory of a cached state in bytes, close enough for a budget.
 func (s *State) Size() int {
-	n := 160 + 8*(len(s.ring)+cap(s.tail)) + 4*len(s.excepted) + 64*len(s.shards)
+	n := 160 + 8*(len(s.ring)+cap(s.tail)) + 4*len(s.excepted) + 64*len(s.shards) + s.lanes.Bytes()
 	for i := range s.shards {
 		if s.shards[i].filter != nil {
 			n += s.shards[i].bytes() + 48
 		}
-	}
-	if s.lanes != nil {
-		n += s.lanes.Bytes()
 	}
 	if s.view != nil {
 		n += s.view.Set.Bytes()

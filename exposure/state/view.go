@@ -15,13 +15,11 @@ import (
 // keptHits is the number of requests a loaded state has served before its view is kept.
 const keptHits = 2
 
-var noLanes kernel.Lanes
-
 // Look builds the view of a state at a time. hits is the number of requests the state has
 // served since it was loaded: the first few views are not kept. All shards must be in memory.
 func (s *State) Look(p *Policy, now time.Time, hits int) *View {
 	v, keep := new(View), hits >= keptHits
-	v.Until, v.Links, v.Lanes = math.MaxInt64, s.Links, &noLanes
+	v.Until, v.Links = math.MaxInt64, s.Links
 	if s.last == 0 || s.expired(p, now) {
 		v.Set.Reset(0)
 		return v
