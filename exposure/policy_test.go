@@ -85,7 +85,7 @@ func TestClocksGoForward(t *testing.T) {
 		time.Date(2023, 9, 30, 23, 59, 0, 0, zone): october,
 		october: time.Date(2023, 11, 1, 0, 0, 0, 0, zone),
 	} {
-		if got := p.NextBoundary(now); !got.Equal(want) {
+		if got := p.NextBoundary(time.Time{}, now); !got.Equal(want) {
 			t.Errorf("after %s the boundary is %s, want %s", now, got, want)
 		}
 	}

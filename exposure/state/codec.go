@@ -53,12 +53,10 @@ func ShardBytes(m uint32) int { return shardOverhead + int(m+63)/64*8 }
 
 func checksum(b []byte, seed uint64) uint32 { return uint32(xxh3.HashSeed(b, seed)) }
 
-// appendHead encodes the head of a state.
-func appendHead(b []byte, s *State, addr Address) []byte {
-	start := len(b)
-	c := &coder{b: append(b, formatVersion)}
+func encodeHead(s *State, addr Address) []byte {
+	c := &coder{b: []byte{formatVersion}}
 	c.head(s)
-	return binary.LittleEndian.AppendUint32(c.b, checksum(c.b[start:], xxh3.HashString(addr.String())))
+	return binary.LittleEndian.AppendUint32(c.b, checksum(c.b, xxh3.HashString(addr.String())))
 }
 
 // DecodeHead reads a head. Any input gives a state that is safe to use, or an error.
@@ -234,16 +232,15 @@ func (c *coder) user(name *string) {
 	*name, c.b = string(c.b[:size]), c.b[size:]
 }
 
-// appendShard encodes the bits of a shard.
-func appendShard(b []byte, sh *Shard) []byte {
-	start := len(b)
+// encodeShard encodes the bits of a shard.
+func encodeShard(sh *Shard) []byte {
 	le := binary.LittleEndian
-	b = append(b, formatVersion, sh.k, 0, 0)
+	b := append(make([]byte, 0, ShardBytes(sh.m)), formatVersion, sh.k, 0, 0)
 	b = le.AppendUint32(b, sh.m)
 	for _, w := range sh.filter.BitSet().Words() {
 		b = le.AppendUint64(b, w)
 	}
-	return le.AppendUint32(b, checksum(b[start:], uint64(sh.id)))
+	return le.AppendUint32(b, checksum(b, uint64(sh.id)))
 }
 
 // DecodeShard fills in the filter of a shard whose head has been read. It copies b.

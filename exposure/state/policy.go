@@ -171,12 +171,12 @@ func (p *Policy) OldestEpoch(now time.Time) int32 {
 	return 0
 }
 
-// NextBoundary is when OldestEpoch changes next.
-func (p *Policy) NextBoundary(now time.Time) time.Time {
+// NextBoundary is when what is read of a user whose newest exposure was at last changes next by itself.
+func (p *Policy) NextBoundary(last, now time.Time) time.Time {
 	if p.Kind == Calendar {
 		return monthStart(now, 1)
 	}
-	return now.Add(100 * 365 * 24 * time.Hour)
+	return last.Add(p.TTL)
 }
 
 // monthStart is the first moment of the month so many months later. Where clocks go forward at that very

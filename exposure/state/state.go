@@ -3,6 +3,7 @@
 package state
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -93,7 +94,7 @@ type State struct {
 	freed     []int64      // rows to delete at the next flush
 	Links     Links        // users whose histories count as well, and those for whom this one does
 	Corrupt   string       // why the row this state replaces could not be read
-	view      *View        // nil after a change
+	view      *View        // nil after Apply or Expire
 	lanes     kernel.Lanes // of the shards; nil after one of them changed
 	lanesFrom int32        // the oldest epoch that is in lanes
 }
@@ -147,7 +148,6 @@ func (s *State) Reset() {
 func (s *State) Touch(p *Policy, at, now time.Time) {
 	s.Expire(p, now)
 	s.last = max(s.last, at.Unix())
-	s.view = nil
 }
 
 // DropEpochs frees the months that are no longer read.
@@ -159,12 +159,7 @@ func (s *State) DropEpochs(p *Policy, now time.Time) {
 	for len(s.shards) > 0 && s.shards[0].epoch < oldest {
 		s.drop(0)
 	}
-	if n := len(s.tail); n > 0 {
-		s.tail = slices.DeleteFunc(s.tail, func(d dated) bool { return MonthOf(d.day) < oldest })
-		if len(s.tail) != n {
-			s.view = nil
-		}
-	}
+	s.tail = slices.DeleteFunc(s.tail, func(d dated) bool { return MonthOf(d.day) < oldest })
 }
 
 func (s *State) drop(i int) {
@@ -172,16 +167,14 @@ func (s *State) drop(i int) {
 		s.freed = append(s.freed, id)
 	}
 	s.shards = slices.Delete(s.shards, i, i+1)
-	s.lanes, s.view = nil, nil
+	s.lanes = nil
 }
 
 // See adds keys to the history, newest last.
 func (s *State) See(p *Policy, keys []uint32, at, now time.Time, fetch Fetcher) error {
 	s.Touch(p, at, now)
 	for _, key := range keys {
-		if len(s.excepted) > 0 {
-			s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
-		}
+		s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
 		when := DayOf(at)
 		if i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key }); i >= 0 {
 			when = max(when, s.tail[i].day) // seen again: it becomes the newest, with its newest day
@@ -198,8 +191,8 @@ func (s *State) See(p *Policy, keys []uint32, at, now time.Time, fetch Fetcher) 
 // Deliver puts keys into the ring, newest last.
 func (s *State) Deliver(p *Policy, keys []uint32, at, now time.Time) {
 	s.Touch(p, at, now)
-	minute := uint32(at.Unix() / 60)
 	for _, key := range keys {
+		minute := uint32(at.Unix() / 60)
 		if i := slices.IndexFunc(s.ring, func(d delivered) bool { return d.key == key }); i >= 0 {
 			minute = max(minute, s.ring[i].minute)
 			s.ring = slices.Delete(s.ring, i, i+1)
@@ -208,7 +201,6 @@ func (s *State) Deliver(p *Policy, keys []uint32, at, now time.Time) {
 			s.ring = slices.Delete(s.ring, 0, 1)
 		}
 		s.ring = append(s.ring, delivered{key, minute})
-		minute = uint32(at.Unix() / 60)
 	}
 }
 
@@ -235,7 +227,6 @@ func (s *State) Unsee(p *Policy, keys []uint32, now time.Time, fetch Fetcher, tr
 	s.excepted = kept
 	s.tail = slices.DeleteFunc(s.tail, func(t dated) bool { return slices.Contains(keys, t.key) })
 	s.ring = slices.DeleteFunc(s.ring, func(d delivered) bool { return slices.Contains(keys, d.key) })
-	s.view = nil
 	return nil
 }
 
@@ -287,7 +278,7 @@ func (s *State) fold(p *Policy, fetch Fetcher) error {
 		s.shards[at].add(t.key)
 	}
 	s.tail = append(make([]dated, 0, p.Tail/2+1), s.tail[n:]...)
-	s.lanes, s.view = nil, nil
+	s.lanes = nil
 	return nil
 }
 
@@ -295,40 +286,28 @@ func (s *State) fold(p *Policy, fetch Fetcher) error {
 // and drops the oldest of the epoch where all slots are taken. A new shard of the same size
 // reuses the row, so that a file does not fragment as users rotate.
 func (s *State) open(p *Policy, epoch int32) int {
-	var small, of int
-	var large bool
-	at, first := len(s.shards), -1
-	for i := range s.shards {
-		sh := &s.shards[i]
-		if sh.epoch > epoch {
-			at = min(at, i)
-		}
-		if sh.epoch != epoch {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		of++
-		if int(sh.capacity) > p.Capacity {
+	byEpoch := func(sh Shard, epoch int32) int { return cmp.Compare(sh.epoch, epoch) }
+	first, _ := slices.BinarySearchFunc(s.shards, epoch, byEpoch)
+	at, small, large := first, 0, false
+	for ; at < len(s.shards) && s.shards[at].epoch == epoch; at++ {
+		if int(s.shards[at].capacity) > p.Capacity {
 			large = true
 		} else {
 			small++
 		}
 	}
-	if of > 0 && s.shards[at-1].count < s.shards[at-1].capacity {
+	if at > first && s.shards[at-1].count < s.shards[at-1].capacity {
 		return at - 1
 	}
 	capacity := p.CapacityOf(small, large)
 	m, k := p.Geometry(capacity)
 	fresh := Shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true,
 		filter: bloom.New(uint(m), uint(k))}
-	for ; of >= p.Slots; of-- {
+	for ; at-first >= p.Slots; at-- {
 		if old := s.shards[first]; old.m == m && fresh.id == 0 {
 			fresh.id, s.shards[first].id = old.id, 0
 		}
 		s.drop(first)
-		at--
 	}
 	for len(s.shards) >= MaxShards { // a policy with more slots was in force before
 		s.drop(0)
@@ -392,11 +371,11 @@ func (st *State) Snapshot(addr Address, number func() int64) *Snapshot {
 			if snap.Shards == nil {
 				snap.Shards = map[int64][]byte{}
 			}
-			snap.Shards[sh.id] = appendShard(nil, sh)
+			snap.Shards[sh.id] = encodeShard(sh)
 		}
 	}
 	if !st.Empty() {
-		snap.Head = appendHead(make([]byte, 0, 64+4*len(st.tail)+6*len(st.ring)+16*len(st.shards)), st, addr)
+		snap.Head = encodeHead(st, addr)
 	}
 	return snap
 }

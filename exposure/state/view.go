@@ -24,10 +24,7 @@ func (s *State) Look(p *Policy, now time.Time, hits int) *View {
 		v.Set.Reset(0)
 		return v
 	}
-	v.Until = p.NextBoundary(now).Unix()
-	if p.Kind == Rotate {
-		v.Until = min(v.Until, s.last+int64(p.TTL/time.Second))
-	}
+	v.Until = p.NextBoundary(time.Unix(s.last, 0), now).Unix()
 	s.lookExact(v, p, now)
 	v.Rate = s.rate(p, now)
 	v.Excepted = slices.Clone(s.excepted)
@@ -138,7 +135,7 @@ func (s *State) Describe(p *Policy, now time.Time) trace.History {
 		info.Bytes += si.Bytes
 	}
 	if !s.Empty() {
-		info.Bytes += len(appendHead(nil, s, Address{}))
+		info.Bytes += len(encodeHead(s, Address{}))
 	}
 	info.Rate = s.rate(p, now)
 	return info
