@@ -50,7 +50,7 @@ func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format
 	if err := r.Decode(body); err != nil {
 		return dst, wire.Outcome{}, err
 	}
-	if !r.HasItems() {
+	if !r.HasItems {
 		return dst, wire.Outcome{}, wire.Invalidf("items", "is missing")
 	}
 	o, err := s.filter(ctx, r)

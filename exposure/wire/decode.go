@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"sync"
@@ -95,22 +94,17 @@ func (q *Query) fields(d *decoder, scanned int) {
 	wellFormed(d.ReadToken())
 	for d.PeekKind() == '"' {
 		name, _ := jsontext.AppendUnquote(text[:0], wellFormed(d.ReadValue())) // which has been checked
-		bit, value := q.field(string(name))
-		if bit == 0 || d.PeekKind() == 'n' {
-			wellFormed(d.ReadValue())
+		field, value := q.field(string(name))
+		if has, ok := value.(*bool); ok && d.PeekKind() != 'n' {
+			*has = true
+			q.items(d, scanned)
 			continue
 		}
-		q.has |= bit
-		if value == nil && scanned < 0 {
-			q.items(d)
+		raw := wellFormed(d.ReadValue())
+		if raw.Kind() == 'n' {
 			continue
 		}
-		raw, field := wellFormed(d.ReadValue()), names[bits.TrailingZeros16(bit)]
 		switch value := value.(type) {
-		case nil:
-			if int(d.InputOffset())-len(raw) != scanned {
-				must.Do(errors.New("another list of ids has been read"))
-			}
 		case *string:
 			*value = must.Get(decodeString(field, raw))
 		case *int:
@@ -122,13 +116,19 @@ func (q *Query) fields(d *decoder, scanned int) {
 		}
 	}
 	wellFormed(d.ReadToken())
-	if scanned >= 0 && !q.HasItems() {
+	if scanned >= 0 && !q.HasItems {
 		must.Do(errors.New("a list of another object has been read"))
 	}
 }
 
-// items reads the array of ids.
-func (q *Query) items(d *decoder) {
+// items reads the array of ids, or passes the one that has been read.
+func (q *Query) items(d *decoder, scanned int) {
+	if scanned >= 0 {
+		if raw := wellFormed(d.ReadValue()); int(d.InputOffset())-len(raw) != scanned {
+			must.Do(errors.New("another list of ids has been read"))
+		}
+		return
+	}
 	if d.PeekKind() != '[' {
 		must.Do(Invalidf("items", "is not an array"))
 	}

@@ -23,13 +23,13 @@ type Query struct {
 	User, Scene, Scope, Mark, Kind, At, From string
 	Item, For, Reason                        string // of requests to explain or to trace
 	Max, AtLeast, DeadlineMS, Adds           int
+	HasItems                                 bool // there was a list of ids at all
 
 	body    []byte   // as it came
 	scratch []byte   // decoded bytes of odd ids
 	quotes  quoteMap // where the quotes of body are
 	spans   []span
 	odd     []oddSpan
-	has     uint16 // a bit for each field that the body has, in the order of names
 }
 
 // quoteMap is where the quotes of a body are: bit i%64 of word i/64 for byte i. A
@@ -37,23 +37,20 @@ type Query struct {
 // takes longer than anything else that is done with its id.
 type quoteMap []uint64
 
-// hasItems is the bit of Query.has of the list of ids, the first field.
-const hasItems = 1
-
 // names are the fields of a body.
 var names = [...]string{"items", "user", "scene", "scope", "mark", "kind", "at", "from", "item", "for", "reason",
 	"max", "at_least", "deadline_ms", "adds"}
 
-// field returns the bit of a field in Query.has, 0 for an unknown one, and where its value goes: a
-// *string, an *int, or nil for the list of ids.
-func (q *Query) field(name string) (bit uint16, value any) {
+// field returns the name of a field, and where its value goes: a *string, an *int, for the list of ids a *bool, or nil
+// for an unknown one.
+func (q *Query) field(name string) (field string, value any) {
 	i := slices.Index(names[:], name)
 	if i < 0 {
-		return 0, nil
+		return "", nil
 	}
-	values := [len(names)]any{nil, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For,
+	values := [len(names)]any{&q.HasItems, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For,
 		&q.Reason, &q.Max, &q.AtLeast, &q.DeadlineMS, &q.Adds}
-	return 1 << i, values[i]
+	return names[i], values[i]
 }
 
 // span is one id: its decoded bytes in Query.body, between the quotes of its token. With
@@ -82,9 +79,6 @@ func (q *Query) Add(id string) {
 
 // Len is the number of ids.
 func (q *Query) Len() int { return len(q.spans) }
-
-// HasItems says whether there was a list of ids at all.
-func (q *Query) HasItems() bool { return q.has&hasItems != 0 }
 
 // ID is the decoded bytes of an id, valid until the query or its body changes.
 func (q *Query) ID(i int) []byte {
