@@ -81,17 +81,13 @@ func (s *core) kindOf(subject string) (state.EventKind, error) {
 
 // payload encodes the event with items [from, to).
 func (e *Event) payload(from, to int) ([]byte, error) {
-	body := struct {
+	return json.Marshal(struct {
 		User  string    `json:"user"`
 		Scene string    `json:"scene,omitzero"`
 		At    time.Time `json:"at,omitzero"`
 		From  string    `json:"from,omitzero"`
 		Items []string  `json:"items,omitempty"`
-	}{e.User, e.Scene, e.At.UTC(), "", e.Items[from:to]}
-	if e.Kind.Links() {
-		body.From, body.Items = e.From, nil
-	}
-	return json.Marshal(body, jsontext.AllowInvalidUTF8(true))
+	}{e.User, e.Scene, e.At.UTC(), e.From, e.Items[from:to]}, jsontext.AllowInvalidUTF8(true))
 }
 
 // eventTime reads at, the time an event claims for itself.
@@ -116,7 +112,7 @@ func decodeReport(body []byte, kind state.EventKind, known []string) (Event, err
 	if err := q.Decode(body); err != nil {
 		return Event{}, err
 	}
-	ev := Event{Kind: state.EventKind(q.Kind), User: q.User, Scene: q.Scene, From: q.From}
+	ev := Event{Kind: state.EventKind(q.Kind), User: q.User, Scene: q.Scene}
 	if kind != "" {
 		if known = []string{string(kind)}; q.Kind == "" {
 			ev.Kind = kind
@@ -131,10 +127,12 @@ func decodeReport(body []byte, kind state.EventKind, known []string) (Event, err
 	if err != nil {
 		return ev, err
 	}
-	if ev.Kind.Items() {
+	if ev.Kind.Links() {
+		ev.From = q.From
+	} else if ev.Kind.Items() {
 		ev.Items = q.IDs()
 	}
-	return ev, ev.check()
+	return ev, nil
 }
 
 // Report is Expose for the body of a request to POST /exposures, or, with a kind, to the route of that kind.
@@ -155,10 +153,7 @@ const maxEventBytes = 256 << 10
 // ErrFull nor ErrExceptions nor ErrLink leaves open whether the event was logged; reporting it
 // again is harmless.
 func (s *Store) Expose(ctx context.Context, ev Event) error {
-	if err := s.Err(); err != nil {
-		return err
-	}
-	if err := ev.check(); err != nil {
+	if err := cmp.Or(ev.check(), s.Err()); err != nil {
 		return err
 	}
 	p, wait := 0, func(ctx context.Context, _ int, seq uint64) error { return s.w.applied.Wait(ctx, seq, s.Err) }

@@ -108,23 +108,24 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.DeadlineMS)*time.Millisecond)
 		defer cancel()
 	}
-	r.answer.Degraded = ""
+	degraded := ""
 	if r.told() {
 		if s.cfg.Stories == nil {
 			return wire.Outcome{}, wire.Invalidf("scope", "%s is not available: this service has no articles", r.Scope)
 		}
 		r.stories.Clear()
 		if !s.cfg.Stories.Ready() {
-			r.answer.Degraded = "story"
+			degraded = "story"
 		}
 	}
 	r.order = r.order[:0]
 	if err := s.look(ctx, r); err != nil {
-		r.answer.Degraded = s.degrade(r, err)
+		degraded = s.degrade(r, err)
 	}
 	n := r.Len()
 	r.answer.Query, r.answer.Keys, r.answer.Marks, r.answer.Order = &r.Query, r.keys[:n], r.marks[:n], r.order
 	o := r.answer.Choose()
+	o.Degraded = degraded
 	s.traceFilter(ctx, r, o)
 	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "story") && o.Items+o.Relaxed > 0 {
 		if err := s.markDelivered(ctx, r); err != nil {

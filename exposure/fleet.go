@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
-	"jianguo/exposure/wire"
 	"jianguo/internal/must"
 	"jianguo/internal/streams"
 	"jianguo/internal/wait"
@@ -159,15 +157,4 @@ func (f *fleet) refresh(ctx context.Context, e *entry, version func() (string, e
 		e.st, e.version, e.ticket, e.hits = st, rec.Stored, ticket, 0
 	}
 	return false, nil
-}
-
-// Refusal is the error whose text an owner has told.
-func Refusal(outcome string) error {
-	if why, ok := strings.CutPrefix(outcome, ErrLink.Error()+": "); ok {
-		return fmt.Errorf("%w: %s", ErrLink, why)
-	}
-	if outcome == ErrExceptions.Error() {
-		return ErrExceptions
-	}
-	return &wire.Error{Detail: outcome}
 }

@@ -88,7 +88,7 @@ func (f *fleetTest) open(i int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	acks, err := redis.Listen(f.js.Conn(), conn, Refusal)
+	acks, err := redis.Listen(f.js.Conn(), conn)
 	if err != nil {
 		f.t.Fatal(err)
 	}

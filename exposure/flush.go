@@ -100,12 +100,9 @@ func (s *writer) release(ctx context.Context) {
 }
 
 // flushTx is the transaction of one flush. Package must ends its methods.
-type flushTx struct {
-	*sql.Tx
-	written int
-}
+type flushTx struct{ *sql.Tx }
 
-func (f *flushTx) exec(text string, args ...any) { must.Get(f.Exec(text, args...)) }
+func (f flushTx) exec(text string, args ...any) { must.Get(f.Exec(text, args...)) }
 
 // writeAll returns how many bytes it has written. Package must ends it.
 func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int) {
@@ -113,11 +110,12 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 	ctx := context.Background() // a flush that began is finished, even if its caller has stopped waiting
 	tx := must.Get(s.db.write.BeginTx(ctx, nil))
 	defer tx.Rollback()
-	f := &flushTx{Tx: tx}
+	f := flushTx{tx}
 	for _, e := range list {
 		must.Dof(must.Catch(func() {
 			snap := s.take(e, gen)
 			f.put(e.addr, snap)
+			written += snap.Size()
 			must.Do(s.cfg.Fail("flush-write"))
 			s.metrics.stateBytes.Observe(float64(len(snap.Head)))
 		}), "user %q", e.addr)
@@ -133,7 +131,7 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 	must.Do(s.cfg.Fail("flush-commit"))
 	must.Do(tx.Commit())
 	must.Do(s.cfg.Fail("flush-committed"))
-	return f.written
+	return written
 }
 
 // take is the image of an entry as it was when the flush began.
@@ -150,7 +148,7 @@ func (s *writer) take(e *entry, gen uint64) *state.Snapshot {
 	return e.st.Snapshot(e.addr, s.nextShard)
 }
 
-func (f *flushTx) put(addr state.Address, snap *state.Snapshot) {
+func (f flushTx) put(addr state.Address, snap *state.Snapshot) {
 	if snap.Corrupt != "" {
 		f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?",
 			snap.Corrupt, addr.History, addr.User)
@@ -161,7 +159,6 @@ func (f *flushTx) put(addr state.Address, snap *state.Snapshot) {
 	for id, data := range snap.Shards {
 		f.exec("INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", id, data)
 	}
-	f.written += snap.Size()
 	if snap.Head == nil {
 		f.exec("DELETE FROM user WHERE history = ? AND user = ?", addr.History, addr.User)
 		return

@@ -160,7 +160,7 @@ func (m *Move) watermark(ctx context.Context) map[string]string {
 func (m *Move) fill(ctx context.Context, file string, old map[string]string) (users int64) {
 	db := must.Get(sql.Open("sqlite3", FileDSN(file, "_txlock=immediate&_synchronous=FULL")))
 	defer db.Close()
-	to := &flushTx{Tx: must.Get(db.BeginTx(ctx, nil))}
+	to := flushTx{must.Get(db.BeginTx(ctx, nil))}
 	defer to.Rollback()
 	must.Do(m.Redis.Each(ctx, func(records []redis.Found, _ []string) error {
 		return must.Catch(func() {

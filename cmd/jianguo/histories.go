@@ -45,7 +45,7 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ 
 		return err
 	})
 	if err == nil {
-		together.Acks, err = redis.Listen(s.conn, together.Redis, exposure.Refusal)
+		together.Acks, err = redis.Listen(s.conn, together.Redis)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--exposure-store: %w", err)

@@ -15,6 +15,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
+	"jianguo/exposure/wire"
 	"jianguo/internal/wrap"
 )
 
@@ -174,11 +176,10 @@ const appliedSubject = "histories.applied."
 
 // Acks tells requests of this service what owners on any service have applied.
 type Acks struct {
-	conn    *nats.Conn
-	redis   *Conn
-	refusal func(why string) error // the error of what an owner has written
-	subs    []*nats.Subscription   // one for each partition
-	parts   [Partitions]ackPart
+	conn  *nats.Conn
+	redis *Conn
+	subs  []*nats.Subscription // one for each partition
+	parts [Partitions]ackPart
 }
 
 type ackPart struct {
@@ -188,8 +189,8 @@ type ackPart struct {
 }
 
 // Listen begins to hear what owners say.
-func Listen(conn *nats.Conn, redis *Conn, refusal func(why string) error) (*Acks, error) {
-	a := &Acks{conn: conn, redis: redis, refusal: refusal}
+func Listen(conn *nats.Conn, redis *Conn) (*Acks, error) {
+	a := &Acks{conn: conn, redis: redis}
 	for p := range a.parts {
 		sub, err := conn.Subscribe(appliedSubject+strconv.Itoa(p), func(m *nats.Msg) {
 			if pending, _, _ := m.Sub.Pending(); pending <= 1 { // this one is the last
@@ -232,11 +233,22 @@ func (a *Acks) look(ctx context.Context, p int) error {
 	refused := map[uint64]error{}
 	for seq, why := range at.Refused {
 		if seq > q.Seq() {
-			refused[seq] = a.refusal(why)
+			refused[seq] = refusal(why)
 		}
 	}
 	q.Advance(at.Applied, refused)
 	return nil
+}
+
+// refusal is the error whose text an owner has written.
+func refusal(outcome string) error {
+	if why, ok := strings.CutPrefix(outcome, state.ErrLink.Error()+": "); ok {
+		return fmt.Errorf("%w: %s", state.ErrLink, why)
+	}
+	if outcome == state.ErrExceptions.Error() {
+		return state.ErrExceptions
+	}
+	return &wire.Error{Detail: outcome}
 }
 
 // Wait waits until an entry is in Redis, or returns why it was refused, or that Redis does not answer. Now and then it

@@ -95,15 +95,12 @@ type Answer struct {
 	// AtLeast may bring them back.
 	Order []uint32
 
-	Degraded string // of the outcome
-
 	chosen []uint32 // numbers of the ids returned
 	table  []uint16 // open-addressing set of numbers + 1, to find repeats
 }
 
 // Choose turns marks into an answer: repeats are dropped, Max cuts, AtLeast relaxes.
 func (a *Answer) Choose() (o Outcome) {
-	o.Degraded = a.Degraded
 	limit := cmp.Or(a.Query.Max, len(a.Marks))
 	// Whether an id is unseen is as good as random: a branch on it would be mispredicted
 	// half of the time, so the list is written without one.
