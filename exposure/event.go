@@ -19,6 +19,7 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 	"jianguo/internal/wait"
 )
 
@@ -108,31 +109,26 @@ func eventTime(at string) (time.Time, error) {
 // decodeReport reads {user, items, at?, scene?} or {user, from}: an event of a kind, which the body may name as
 // well; without one, the body names one of those that are known. Played is seen.
 func decodeReport(body []byte, kind state.EventKind, known []string) (Event, error) {
-	var q wire.Query
-	if err := q.Decode(body); err != nil {
-		return Event{}, err
-	}
-	ev := Event{Kind: state.EventKind(q.Kind), User: q.User, Scene: q.Scene}
-	if kind != "" {
-		if known = []string{string(kind)}; q.Kind == "" {
-			ev.Kind = kind
+	return must.Try(func() Event {
+		var q wire.Query
+		must.Do(q.Decode(body))
+		ev := Event{Kind: state.EventKind(q.Kind), User: q.User, Scene: q.Scene}
+		if kind != "" {
+			if known = []string{string(kind)}; q.Kind == "" {
+				ev.Kind = kind
+			}
+		} else if q.Kind == "played" {
+			ev.Kind = state.Seen
 		}
-	} else if q.Kind == "played" {
-		ev.Kind = state.Seen
-	}
-	err := checkKind(ev.Kind, known)
-	if err == nil {
-		ev.At, err = eventTime(q.At)
-	}
-	if err != nil {
-		return ev, err
-	}
-	if ev.Kind.Links() {
-		ev.From = q.From
-	} else if ev.Kind.Items() {
-		ev.Items = q.IDs()
-	}
-	return ev, nil
+		must.Do(checkKind(ev.Kind, known))
+		ev.At = must.Get(eventTime(q.At))
+		if ev.Kind.Links() {
+			ev.From = q.From
+		} else if ev.Kind.Items() {
+			ev.Items = q.IDs()
+		}
+		return ev
+	})
 }
 
 // Report is Expose for the body of a request to POST /exposures, or, with a kind, to the route of that kind.
@@ -206,37 +202,31 @@ type event struct {
 	seq         uint64      // of the entry
 }
 
-// states are where users' states are kept: the file (writer), or a Redis (owner).
+// states are where users' states are kept: the file (writer), or a Redis (owner). Package must ends linksOf and tell.
 type states interface {
 	// apply applies an event to the state of its user in a history, and returns the links that the state had.
 	apply(ctx context.Context, history string, ev *event) (state.Links, error)
 	// linksOf lists the links of a user in all histories.
-	linksOf(ctx context.Context, user string) (state.Links, error)
+	linksOf(ctx context.Context, user string) state.Links
 	// tell has an event applied that follows from one of another user.
-	tell(ctx context.Context, ev *event) error
+	tell(ctx context.Context, ev *event)
 }
 
 // decode reads an entry of the log, its items into q. An event counts when it was logged. Nothing expires because
 // of a log whose clock is wrong.
 func (s *core) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
-	kind, err := s.kindOf(e.Subject)
-	if err != nil {
-		return nil, err
-	}
-	if err := q.Decode(e.Data); err != nil {
-		return nil, err
-	}
-	at, err := eventTime(q.At)
-	if err := cmp.Or(checkEvent(kind, q.User, q.From, q.Len()), err); err != nil {
-		return nil, err
-	}
-	ev := &event{user: q.User, scene: q.Scene, q: q, seq: e.Seq}
-	ev.Kind, ev.From, ev.At = kind, q.From, at
-	ev.Logged, ev.Now = e.Time.In(s.cfg.Location), s.cfg.Clock().In(s.cfg.Location)
-	if ev.Logged.Before(ev.Now) {
-		ev.Now = ev.Logged
-	}
-	return ev, nil
+	return must.Try(func() *event {
+		kind := must.Get(s.kindOf(e.Subject))
+		must.Do(q.Decode(e.Data))
+		must.Do(checkEvent(kind, q.User, q.From, q.Len()))
+		ev := &event{user: q.User, scene: q.Scene, q: q, seq: e.Seq}
+		ev.Kind, ev.From, ev.At = kind, q.From, must.Get(eventTime(q.At))
+		ev.Logged, ev.Now = e.Time.In(s.cfg.Location), s.cfg.Clock().In(s.cfg.Location)
+		if ev.Logged.Before(ev.Now) {
+			ev.Now = ev.Logged
+		}
+		return ev
+	})
 }
 
 // historiesOf lists the histories that an event may change.
@@ -261,53 +251,43 @@ func (s *core) historiesOf(ev *event) (list []string) {
 // error that is refused, it has changed nothing.
 func (s *core) apply(ctx context.Context, to states, ev *event, histories []string) error {
 	s.metrics.events.WithLabelValues(string(ev.Kind)).Inc()
-	switch ev.Kind {
-	case state.Link:
-		links := state.LinkReader(func(user string) (state.Links, error) { return to.linksOf(ctx, user) })
-		if err := links.Check(ev.user, ev.From); err != nil {
-			return err
+	return must.Catch(func() {
+		switch ev.Kind {
+		case state.Link:
+			links := state.LinkReader(func(user string) (state.Links, error) {
+				return must.Try(func() state.Links { return to.linksOf(ctx, user) })
+			})
+			must.Do(links.Check(ev.user, ev.From))
+		case state.Unsee: // of all histories, or of none
+			try := *ev
+			try.Try = true
+			s.spread(ctx, to, &try, histories)
 		}
-	case state.Unsee: // of all histories, or of none
-		try := *ev
-		try.Try = true
-		if err := s.spread(ctx, to, &try, histories); err != nil {
-			return err
+		s.spread(ctx, to, ev, histories)
+		if ev.Kind == state.Seen {
+			s.popular.Add(ev.q, ev.At, ev.Now)
 		}
-	}
-	err := s.spread(ctx, to, ev, histories)
-	if err == nil && ev.Kind == state.Seen {
-		s.popular.Add(ev.q, ev.At, ev.Now)
-	}
-	return err
+	})
 }
 
 // refused says whether an error of apply is the outcome of the event, rather than a failure of the machine.
 func refused(err error) bool { return errors.Is(err, ErrExceptions) || errors.Is(err, ErrLink) }
 
-// spread applies an event without a check.
-func (s *core) spread(ctx context.Context, to states, ev *event, histories []string) error {
+// spread applies an event without a check. Package must ends it.
+func (s *core) spread(ctx context.Context, to states, ev *event, histories []string) {
 	if ev.Kind.Items() {
 		ev.Keys = ev.q.Keys(nil, wire.Seed(&s.secret, ev.user))
 	}
 	if ev.Kind == state.Forget {
-		if err := s.forgetElsewhere(ctx, ev.user); err != nil {
-			return err
-		}
+		s.forgetElsewhere(ctx, ev.user)
 	}
 	var links state.Links
 	for _, history := range histories {
-		l, err := to.apply(ctx, history, ev)
-		if err != nil {
-			return err
-		}
-		links.Join(l)
+		links.Join(must.Get(to.apply(ctx, history, ev)))
 	}
 	for _, other := range ev.others(links) {
-		if err := to.tell(ctx, other); err != nil {
-			return err
-		}
+		to.tell(ctx, other)
 	}
-	return nil
 }
 
 // others are what an event means for other users. links are those that its user had.
@@ -337,46 +317,39 @@ func (ev *event) others(links state.Links) (list []*event) {
 	return list
 }
 
-// forgetElsewhere removes what is kept of a user outside of states.
-func (s *core) forgetElsewhere(ctx context.Context, user string) error {
+// forgetElsewhere removes what is kept of a user outside of states. Package must ends it, and what follows.
+func (s *core) forgetElsewhere(ctx context.Context, user string) {
 	if s.cfg.Forgotten != nil {
-		err := s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) })
-		if err != nil {
-			return err
-		}
+		s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) })
 	}
-	return s.insist(ctx, "erase a trace", func() error { return s.Traces.Erase(ctx, user) })
+	s.insist(ctx, "erase a trace", func() error { return s.Traces.Erase(ctx, user) })
 }
 
 // setAside keeps an entry that can never be applied.
-func (s *core) setAside(ctx context.Context, e eventlog.Entry, reason error) error {
+func (s *core) setAside(ctx context.Context, e eventlog.Entry, reason error) {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
 	user := wire.UserOf(e.Data)
 	if s.cfg.Dead != nil {
-		err := s.insist(ctx, "keep a refused event", func() error { return s.cfg.Dead(ctx, e, user, reason) })
-		if err != nil {
-			return err
-		}
+		s.insist(ctx, "keep a refused event", func() error { return s.cfg.Dead(ctx, e, user, reason) })
 	}
 	s.traceReport(e, e.Subject, &wire.Query{User: user}, reason)
-	return nil
 }
 
 var errStopped = errors.New("exposure: stopped")
 
 // insist tries again until it has done what must happen before an entry counts as applied.
-func (s *core) insist(ctx context.Context, what string, do func() error) error {
+func (s *core) insist(ctx context.Context, what string, do func() error) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		err := do()
 		if err == nil {
-			return nil
+			return
 		}
 		if ctx.Err() == nil {
 			s.cfg.Logger.Error("exposure: events wait, trying again", "to", what, "err", err)
 		}
 		if wait.For(ctx, pause) != nil {
-			return fmt.Errorf("%w: %s: %w", errStopped, what, err)
+			must.Do(fmt.Errorf("%w: %s: %w", errStopped, what, err))
 		}
 	}
 }

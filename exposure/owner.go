@@ -165,30 +165,28 @@ func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) error {
 		}
 	}
 	o.known, o.end.Last = map[state.Address]*owned{}, max(o.end.Last, batch[len(batch)-1].Seq)
-	if err := o.read(ctx, addrs); err != nil {
-		return err
-	}
-	for i, e := range batch {
-		outcome := bad[i]
-		if outcome != nil {
-			if err := o.setAside(ctx, e, outcome); err != nil {
-				return err
+	return must.Catch(func() {
+		o.read(ctx, addrs)
+		for i, e := range batch {
+			outcome := bad[i]
+			if outcome != nil {
+				o.setAside(ctx, e, outcome)
+			} else {
+				if outcome = o.applyOne(ctx, events[i], e.Data); !refused(outcome) {
+					must.Do(outcome)
+				}
+				o.traceReport(e, string(events[i].Kind), events[i].q, outcome)
 			}
-		} else {
-			if outcome = o.applyOne(ctx, events[i], e.Data); outcome != nil && !refused(outcome) {
-				return outcome
+			if outcome != nil {
+				o.refused[e.Seq] = outcome.Error()
 			}
-			o.traceReport(e, string(events[i].Kind), events[i].q, outcome)
 		}
-		if outcome != nil {
-			o.refused[e.Seq] = outcome.Error()
-		}
-	}
-	return o.write(ctx)
+		o.write(ctx)
+	})
 }
 
-// read reads the heads of users that are not known yet.
-func (o *owner) read(ctx context.Context, addrs []state.Address) error {
+// read reads the heads of users that are not known yet. Package must ends it.
+func (o *owner) read(ctx context.Context, addrs []state.Address) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
 	var unread []state.Address
@@ -198,14 +196,7 @@ func (o *owner) read(ctx context.Context, addrs []state.Address) error {
 			unread = append(unread, addr)
 		}
 	}
-	if len(unread) == 0 {
-		return nil
-	}
-	records, err := o.Redis.Read(ctx, true, unread...)
-	if err != nil {
-		return err
-	}
-	for _, f := range records {
+	for _, f := range must.Get(o.Redis.Read(ctx, true, unread...)) {
 		u := o.known[f.Address]
 		u.found = f.Stored
 		if f.Err == nil && o.broken[f.Address] {
@@ -221,15 +212,11 @@ func (o *owner) read(ctx context.Context, addrs []state.Address) error {
 			continue
 		}
 		if u.version = f.Version; o.ahead(f.Version) {
-			if err := o.check(ctx); err != nil {
-				return err
-			}
-			if o.ahead(f.Version) {
+			if must.Do(o.check(ctx)); o.ahead(f.Version) {
 				u.version, u.may = redis.Version{}, redis.Over
 			}
 		}
 	}
-	return nil
 }
 
 // ahead says whether a version is of an owner or an entry that there has not been: all events are later than what has
@@ -299,45 +286,38 @@ func (o *owner) apply(ctx context.Context, history string, ev *event) (state.Lin
 }
 
 // linksOf implements states, for users of this partition or another.
-func (o *owner) linksOf(ctx context.Context, user string) (all state.Links, err error) {
+func (o *owner) linksOf(ctx context.Context, user string) (all state.Links) {
 	var addrs []state.Address
 	for history := range o.policies {
 		addrs = append(addrs, state.Address{History: history, User: user})
 	}
-	if err := o.read(ctx, addrs); err != nil {
-		return all, err
-	}
+	o.read(ctx, addrs)
 	for _, addr := range addrs {
 		all.Join(o.known[addr].st.Links)
 	}
-	return all, nil
+	return all
 }
 
 // tell implements states. Another user may have another owner: the event goes through the log, once. An owner that
 // begins again may have told it already.
-func (o *owner) tell(ctx context.Context, ev *event) error {
+func (o *owner) tell(ctx context.Context, ev *event) {
 	if ev.Try {
-		return nil
+		return
 	}
 	told, n := Event{Kind: ev.Kind, User: ev.user, From: ev.From}, 0
 	if ev.Kind.Items() {
 		told.Scene, told.Items = ev.scene, ev.q.IDs()
 	}
 	for payload, err := range told.parts() {
+		must.Do(err)
 		id := fmt.Sprintf("%d %s %s %d", ev.seq, ev.Kind, ev.user, n)
-		if err == nil {
-			_, err = o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload)
-		}
-		if err != nil {
-			return err
-		}
+		must.Get(o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload))
 		n++
 	}
-	return nil
 }
 
-// write writes the users that the batch changed.
-func (o *owner) write(ctx context.Context) error {
+// write writes the users that the batch changed. Package must ends it.
+func (o *owner) write(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
 	var writes []redis.Write
@@ -357,8 +337,7 @@ func (o *owner) write(ctx context.Context) error {
 		o.metrics.flushedBytes.Add(float64(snap.Size()))
 		o.metrics.stateBytes.Observe(float64(len(snap.Head)))
 	}
-	if len(writes) == 0 {
-		return nil
+	if len(writes) > 0 {
+		must.Do(o.Redis.Put(ctx, writes))
 	}
-	return o.Redis.Put(ctx, writes)
 }

@@ -87,11 +87,10 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 	}
 	ev, err := s.decode(e, &s.query)
 	if err != nil {
-		if err := s.setAside(ctx, e, err); err != nil {
-			return err
-		}
-		s.advance(e.Seq, 0, err)
-		return nil
+		return must.Catch(func() {
+			s.setAside(ctx, e, err)
+			s.advance(e.Seq, 0, err)
+		})
 	}
 	err = s.core.apply(ctx, s, ev, s.historiesOf(ev))
 	if err != nil && !refused(err) {
@@ -123,20 +122,18 @@ func (s *writer) apply(ctx context.Context, history string, ev *event) (links st
 }
 
 // linksOf implements states.
-func (s *writer) linksOf(ctx context.Context, user string) (all state.Links, err error) {
+func (s *writer) linksOf(ctx context.Context, user string) (all state.Links) {
 	for history := range s.policies {
-		err = errors.Join(err, s.change(ctx, history, user, func(e *entry, _ *rows) error {
+		must.Do(s.change(ctx, history, user, func(e *entry, _ *rows) error {
 			all.Join(e.st.Links)
 			return nil
 		}))
 	}
-	return all, err
+	return all
 }
 
 // tell implements states. What follows from an event is applied with it, and so again by each replay.
-func (s *writer) tell(ctx context.Context, ev *event) error {
-	return s.spread(ctx, s, ev, s.historiesOf(ev))
-}
+func (s *writer) tell(ctx context.Context, ev *event) { s.spread(ctx, s, ev, s.historiesOf(ev)) }
 
 // change changes the entry of a user in a history, which the next flush then writes.
 func (s *writer) change(ctx context.Context, history, user string, do func(*entry, *rows) error) error {
