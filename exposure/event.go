@@ -80,15 +80,15 @@ func (s *core) kindOf(subject string) (state.EventKind, error) {
 	return state.EventKind(name), nil
 }
 
-// payload encodes the event with items [from, to).
-func (e *Event) payload(from, to int) ([]byte, error) {
-	return json.Marshal(struct {
+// payload encodes the event with items [from, to). Package must ends it, and parts.
+func (e *Event) payload(from, to int) []byte {
+	return must.Get(json.Marshal(struct {
 		User  string    `json:"user"`
 		Scene string    `json:"scene,omitzero"`
 		At    time.Time `json:"at,omitzero"`
 		From  string    `json:"from,omitzero"`
 		Items []string  `json:"items,omitempty"`
-	}{e.User, e.Scene, e.At.UTC(), e.From, e.Items[from:to]}, jsontext.AllowInvalidUTF8(true))
+	}{e.User, e.Scene, e.At.UTC(), e.From, e.Items[from:to]}, jsontext.AllowInvalidUTF8(true)))
 }
 
 // eventTime reads at, the time an event claims for itself.
@@ -159,27 +159,19 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 		}
 		p, wait = redis.PartitionOf(ev.User), s.fleet.Acks.Wait
 	}
-	for payload, err := range ev.parts() {
-		var seq uint64
-		if err == nil {
-			seq, err = s.cfg.Log.Append(ctx, ev.subject(p), payload)
+	return must.Catch(func() {
+		for payload := range ev.parts() {
+			seq, err := s.cfg.Log.Append(ctx, ev.subject(p), payload)
+			must.Dof(err, "report for user %q", ev.User)
+			must.Dof(s.cfg.Fail("appended"), "report for user %q", ev.User)
+			must.Do(wait(ctx, p, seq)) // an un-see is all or nothing only within one event
 		}
-		if err == nil {
-			err = s.cfg.Fail("appended")
-		}
-		if err != nil {
-			return fmt.Errorf("report for user %q: %w", ev.User, err)
-		}
-		if err := wait(ctx, p, seq); err != nil { // an un-see is all or nothing only within one event
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // parts are the payloads of an event, each with as many items as fit.
-func (e *Event) parts() iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
+func (e *Event) parts() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
 		for from := 0; ; {
 			size, to := 0, from
 			for to < len(e.Items) && (to == from || size+2*len(e.Items[to])+3 <= maxEventBytes) {

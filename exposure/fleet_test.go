@@ -62,10 +62,9 @@ type fleetTest struct {
 
 func startFleet(t *testing.T, cfg Config) *fleetTest {
 	f := &fleetTest{t: t, redis: startRedis(t), cfg: cfg}
-	f.cfg.Rand, f.cfg.Logger, f.cfg.SweepRate = zeros{}, quiet, -1
 	f.alone, f.js = natsFixture(t, eventlog.Config{Kinds: []string{string(state.Linked), string(state.Unlinked)}}, f.cfg)
 	f.alone.clock.unix.Add(3600) // expiry goes by the log's time, which never is ahead of this clock
-	f.cfg.Clock = f.alone.clock.now
+	f.cfg = f.alone.cfg
 	for i := range f.two {
 		f.open(i)
 	}

@@ -40,23 +40,16 @@ func TestFlushIsABarrier(t *testing.T) {
 	var once sync.Once
 	var armed bool
 	writes := 0
-	log := NewMemoryLog()
-	clk := newClock()
-	log.Clock = clk.now
-	cfg := Config{Log: log, Policies: map[string]state.Policy{"": {Slots: 3, Capacity: 64, Tail: 16}}, FlushAge: time.Hour,
-		Rand: zeros{}, Path: filepath.Join(t.TempDir(), "a.db")}
-	cfg.Fail = func(point string) error {
-		if point == "flush-write" && armed {
-			if writes++; writes == 10 {
-				once.Do(func() { close(halfway); <-goOn })
+	f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Slots: 3, Capacity: 64, Tail: 16}}, FlushAge: time.Hour,
+		Fail: func(point string) error {
+			if point == "flush-write" && armed {
+				if writes++; writes == 10 {
+					once.Do(func() { close(halfway); <-goOn })
+				}
 			}
-		}
-		return nil
-	}
-	f := &fixture{t: t, cfg: cfg, clock: clk}
-	f.cfg.Clock, f.cfg.Logger, f.cfg.SweepRate = clk.now, quiet, -1
-	f.open()
-	t.Cleanup(f.end)
+			return nil
+		}})
+	log := f.cfg.Log.(*MemoryLog)
 	users := make([]string, 20)
 	n := 0
 	report := func(count int) {
@@ -264,7 +257,7 @@ func TestUnflushedIsBounded(t *testing.T) {
 // what the tail or the ring hold.
 func TestRelax(t *testing.T) {
 	// The secret is fixed, because a newer shard may have a false positive for an older key.
-	f := newFixture(t, Config{Rand: zeros{}, Policies: map[string]state.Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
+	f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
 	all := ids(0, 250)
 	for _, id := range all {
 		f.report(state.Seen, "u", id)

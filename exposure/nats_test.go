@@ -57,13 +57,8 @@ func natsFixture(t testing.TB, stream eventlog.Config, cfg Config) (*fixture, je
 		t.Fatal(err)
 	}
 	cfg.Log = log
-	f := &fixture{t: t, cfg: cfg, clock: newClock()}
+	f := newFixture(t, cfg)
 	f.clock.unix.Store(time.Now().Unix() + 1) // the stream stamps by the real clock
-	f.cfg.Path = t.TempDir() + "/exposure.db"
-	f.cfg.Clock, f.cfg.Logger = f.clock.now, quiet
-	f.cfg.SweepRate = -1
-	f.open()
-	t.Cleanup(f.end)
 	return f, js
 }
 

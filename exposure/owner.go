@@ -308,8 +308,7 @@ func (o *owner) tell(ctx context.Context, ev *event) {
 	if ev.Kind.Items() {
 		told.Scene, told.Items = ev.scene, ev.q.IDs()
 	}
-	for payload, err := range told.parts() {
-		must.Do(err)
+	for payload := range told.parts() {
 		id := fmt.Sprintf("%d %s %s %d", ev.seq, ev.Kind, ev.user, n)
 		must.Get(o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload))
 		n++
