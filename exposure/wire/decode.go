@@ -164,8 +164,11 @@ func (q *Query) addString(start, end int) (err error) {
 		n = len(q.scratch) - from
 		q.addOdd(start, end, from)
 	}
-	if n == 0 || n > MaxIDBytes {
-		return idLength(i, n)
+	switch {
+	case n == 0:
+		return Invalidf("items", "id %d is empty", i)
+	case n > MaxIDBytes:
+		return TooLargef("items", "id %d has %d bytes, the limit is %d", i, n, MaxIDBytes)
 	}
 	return nil
 }

@@ -33,13 +33,6 @@ func TooLargef(field, format string, args ...any) error {
 	return &Error{true, field, fmt.Sprintf(format, args...)}
 }
 
-func idLength(i, n int) error {
-	if n == 0 {
-		return Invalidf("items", "id %d is empty", i)
-	}
-	return TooLargef("items", "id %d has %d bytes, the limit is %d", i, n, MaxIDBytes)
-}
-
 // CheckName holds users and scenes to the same rule as ids.
 func CheckName(field, v string, required bool) error {
 	switch {
