@@ -11,6 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/must"
 	"jianguo/internal/wrap"
 )
 
@@ -22,15 +23,15 @@ import (
 func Verify(ctx context.Context, r *Conn, progress func(keys int64)) (_ state.Report, wrong []error, err error) {
 	v := NewVerifier()
 	var done int64
-	secret, err := r.Secret(ctx, nil)
-	if err == nil && secret == nil {
-		err = errors.New("it has no secret: no service has used it, or a move into it is not finished")
-	}
-	if err == nil && len(secret) != 32 {
-		v.Say("the secret has %d bytes", len(secret))
-	}
-	if err == nil {
-		err = r.Each(ctx, func(records []Found, others []string) error {
+	err = must.Catch(func() {
+		secret := must.Get(r.Secret(ctx, nil))
+		if secret == nil {
+			must.Do(errors.New("it has no secret: no service has used it, or a move into it is not finished"))
+		}
+		if len(secret) != 32 {
+			v.Say("the secret has %d bytes", len(secret))
+		}
+		must.Do(r.Each(ctx, func(records []Found, others []string) error {
 			for _, name := range others {
 				if !other.MatchString(name[len(r.Prefix):]) {
 					v.Say("key %q is not of this store", name)
@@ -42,8 +43,8 @@ func Verify(ctx context.Context, r *Conn, progress func(keys int64)) (_ state.Re
 			done += int64(len(records) + len(others))
 			progress(done)
 			return nil
-		})
-	}
+		}))
+	})
 	return v.Report, v.Wrong, wrap.Err(err, "exposure: verify the store in Redis")
 }
 

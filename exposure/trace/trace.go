@@ -307,27 +307,24 @@ func (t *Trace) String() string { return text("trace", t) }
 
 // Read returns the trace of a user.
 func (t *Traces) Read(ctx context.Context, user string) (*Trace, error) {
-	if err := wire.CheckName("user", user, true); err != nil {
-		return nil, err
-	}
-	t.saving.Lock()
-	defer t.saving.Unlock()
-	t.save(ctx)
-	out, zone := &Trace{User: user, Lines: []Entry{}}, t.clock().Location()
-	var began, ends int64
-	err := t.db.QueryRowContext(ctx, "SELECT began, ends, reason, left_out FROM trace WHERE user = ?", user).
-		Scan(&began, &ends, &out.Reason, &out.LeftOut)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, ErrNone
-	}
-	out.Began, out.Ends = time.Unix(began, 0).In(zone), time.Unix(ends, 0).In(zone)
-	if err == nil {
-		err = must.Catch(func() {
-			const lines = "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id"
-			for at, line := range sqlite.Pairs[int64, string](ctx, t.db, lines, user) {
-				out.Lines = append(out.Lines, Entry{time.UnixMilli(at).In(zone), line})
-			}
-		})
-	}
-	return out, err
+	return must.Try(func() *Trace {
+		must.Do(wire.CheckName("user", user, true))
+		t.saving.Lock()
+		defer t.saving.Unlock()
+		t.save(ctx)
+		out, zone := &Trace{User: user, Lines: []Entry{}}, t.clock().Location()
+		var began, ends int64
+		err := t.db.QueryRowContext(ctx, "SELECT began, ends, reason, left_out FROM trace WHERE user = ?", user).
+			Scan(&began, &ends, &out.Reason, &out.LeftOut)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ErrNone
+		}
+		must.Do(err)
+		out.Began, out.Ends = time.Unix(began, 0).In(zone), time.Unix(ends, 0).In(zone)
+		const lines = "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id"
+		for at, line := range sqlite.Pairs[int64, string](ctx, t.db, lines, user) {
+			out.Lines = append(out.Lines, Entry{time.UnixMilli(at).In(zone), line})
+		}
+		return out
+	})
 }
