@@ -31,7 +31,6 @@ type fleet struct {
 	*Shared
 	log *eventlog.NATS
 
-	masters map[string]string              // of the watch loop
 	again   atomic.Pointer[chan struct{}]  // what a change of masters ends: the watch loop closes and replaces it
 	evicts  atomic.Value                   // string: the policy by which Redis drops keys; "": it does not
 	trouble streams.Trouble                // why Redis did not answer
@@ -45,7 +44,7 @@ func (s *Store) openFleet(ctx, running context.Context) {
 	if !ok {
 		must.Do(errors.New("exposure: a shared store needs a log with partitions"))
 	}
-	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
+	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log}
 	again := make(chan struct{})
 	f.again.Store(&again)
 	f.evicts.Store("")
@@ -85,6 +84,7 @@ func (f *fleet) adoptSecret(ctx context.Context) {
 // watch looks once a second whether Redis answers, and whether a server has become a master that may lack
 // the last writes: then all partitions begin again.
 func (f *fleet) watch(ctx context.Context) {
+	masters := map[string]string{} // that are known
 	for ctx.Err() == nil {
 		look, cancel := context.WithTimeout(ctx, redisWait)
 		now, evicts, err := redis.Masters(look, f.Redis.Client)
@@ -97,7 +97,7 @@ func (f *fleet) watch(ctx context.Context) {
 			f.cfg.Logger.Error("exposure: a Redis that is full drops users' histories: set its maxmemory-policy to "+
 				"noeviction", "maxmemory_policy", evicts)
 		}
-		if redis.Changed(f.masters, now) {
+		if redis.Changed(masters, now) {
 			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again",
 				"replayed", redis.Replayed)
 			again := make(chan struct{})
