@@ -268,17 +268,6 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 	return err
 }
 
-// notReady is why users' states are not available, or nil.
-func (s *Store) notReady() error {
-	if s.ready.Load() {
-		return nil
-	}
-	if err := s.Err(); err != nil {
-		return err
-	}
-	return ErrNotReady
-}
-
 // enter answers from the view in memory, or else locks the entry. It waits for another request that is reading the
 // user's row no longer than ctx.
 func (s *Store) enter(ctx context.Context, e *entry, now time.Time, mark func(*state.View)) (done bool, err error) {

@@ -53,7 +53,7 @@ func (s *Store) openFleet(ctx, running context.Context) {
 	f.Owners.Own = f.keep
 	s.done.Go(func() { f.Owners.Run(running) })
 	s.done.Go(func() { f.watch(running) })
-	s.setReady()
+	s.ready.Store(true)
 }
 
 // adoptSecret makes the secret in Redis that of the store, or, in a new Redis, that of the file the one in Redis.

@@ -36,7 +36,7 @@ type Store struct {
 	fleet    *fleet // nil: states are in the file
 
 	lastShard atomic.Int64 // row number of the last shard
-	ready     atomic.Bool
+	ready     atomic.Bool  // everything logged before the start, or the last failure, has been applied
 	failed    streams.Trouble
 	broke     chan struct{} // the store has failed
 
@@ -178,7 +178,7 @@ func (s *Store) serve(ctx context.Context, last uint64) {
 func (s *Store) run(ctx context.Context, last uint64) {
 	ctx, stop := context.WithCancel(ctx)
 	if s.w.applied.Seq() >= last {
-		s.setReady()
+		s.ready.Store(true)
 	}
 	var loops sync.WaitGroup
 	loops.Go(func() {
@@ -191,7 +191,7 @@ func (s *Store) run(ctx context.Context, last uint64) {
 			}
 			err := s.w.consume(ctx, e)
 			if e.Seq >= last && err == nil {
-				s.setReady()
+				s.ready.Store(true)
 			}
 			return err
 		})
@@ -213,13 +213,6 @@ func (s *Store) run(ctx context.Context, last uint64) {
 	loops.Wait()
 }
 
-func (s *Store) setReady() {
-	s.ready.Store(true)
-	if s.Err() != nil { // failed meanwhile
-		s.ready.Store(false)
-	}
-}
-
 // fail stops the store until it has resumed: after an error of the disk, what is in
 // memory may differ from what reached the file.
 func (s *Store) fail(err error) {
@@ -227,7 +220,6 @@ func (s *Store) fail(err error) {
 		s.cfg.Logger.Error(
 			"exposure: store failed; what was reported since its last flush will be read from the log again",
 			"err", err)
-		s.ready.Store(false)
 		s.w.applied.WakeAll()
 		s.broke <- struct{}{} // has room: the store has to resume before it can fail again
 	}
@@ -247,6 +239,7 @@ func (s *Store) resume(ctx context.Context) (last uint64, err error) {
 	s.cache.Store(newCache(s.cfg.CacheBytes))
 	s.w.dirty, s.w.forgotten, s.w.lost = nil, nil, nil
 	s.w.gen++
+	s.ready.Store(false)
 	s.failed.Set(nil)
 	s.cfg.Logger.Warn("exposure: the store goes on", "applied", s.w.flushed.Load(), "log_last", last)
 	return last, nil
@@ -260,7 +253,6 @@ func (s *Store) Close() error {
 		return nil
 	}
 	failed := s.Err()
-	s.ready.Store(false)
 	s.w.applied.WakeAll()
 	var flushErr error
 	if s.fleet != nil {
@@ -294,7 +286,18 @@ func (s *Store) Err() error { return s.failed.Err() }
 
 // Ready says whether everything logged before Open has been applied, and nothing has
 // failed since.
-func (s *Store) Ready() bool { return s.ready.Load() && s.Err() == nil }
+func (s *Store) Ready() bool { return s.notReady() == nil }
+
+// notReady is why users' states are not available, or nil.
+func (s *Store) notReady() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if !s.ready.Load() {
+		return ErrNotReady
+	}
+	return nil
+}
 
 // scene names the histories of a scene.
 func (s *Store) scene(name string) Scene {
