@@ -48,8 +48,8 @@ func (q *Query) field(name string) (field string, value any) {
 	if i < 0 {
 		return "", nil
 	}
-	values := [len(names)]any{&q.HasItems, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For,
-		&q.Reason, &q.Max, &q.AtLeast, &q.DeadlineMS, &q.Adds}
+	values := [len(names)]any{&q.HasItems, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item,
+		&q.For, &q.Reason, &q.Max, &q.AtLeast, &q.DeadlineMS, &q.Adds}
 	return names[i], values[i]
 }
 
