@@ -72,7 +72,7 @@ func (e *Event) subject(partition int) string {
 }
 
 // kindOf reads exposures.<kind>, with or without a partition after it.
-func (s *Store) kindOf(subject string) (state.EventKind, error) {
+func (s *core) kindOf(subject string) (state.EventKind, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(subject, eventlog.SubjectPrefix), ".")
 	if kind := state.EventKind(name); !slices.Contains(state.Acts, kind) {
 		return kind, checkKind(kind, s.kinds)
@@ -206,7 +206,7 @@ type states interface {
 
 // decode reads an entry of the log, its items into q. An event counts when it was logged. Nothing expires because
 // of a log whose clock is wrong.
-func (s *Store) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
+func (s *core) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
 	return must.Try(func() *event {
 		kind := must.Get(s.kindOf(e.Subject))
 		must.Do(q.Decode(e.Data))
@@ -222,7 +222,7 @@ func (s *Store) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
 }
 
 // historiesOf lists the histories that an event may change.
-func (s *Store) historiesOf(ev *event) (list []string) {
+func (s *core) historiesOf(ev *event) (list []string) {
 	switch {
 	case ev.Kind == state.Imported:
 		return []string{""}
@@ -241,7 +241,7 @@ func (s *Store) historiesOf(ev *event) (list []string) {
 
 // apply applies an event of the log to histories of its user, and has done what it means for other users. With an
 // error that is refused, it has changed nothing.
-func (s *Store) apply(ctx context.Context, to states, ev *event, histories []string) error {
+func (s *core) apply(ctx context.Context, to states, ev *event, histories []string) error {
 	s.metrics.events.WithLabelValues(string(ev.Kind)).Inc()
 	return must.Catch(func() {
 		switch ev.Kind {
@@ -266,7 +266,7 @@ func (s *Store) apply(ctx context.Context, to states, ev *event, histories []str
 func refused(err error) bool { return errors.Is(err, ErrExceptions) || errors.Is(err, ErrLink) }
 
 // spread applies an event without a check. Package must ends it.
-func (s *Store) spread(ctx context.Context, to states, ev *event, histories []string) {
+func (s *core) spread(ctx context.Context, to states, ev *event, histories []string) {
 	if ev.Kind.Items() {
 		ev.Keys = ev.q.Keys(nil, wire.Seed(&s.secret, ev.user))
 	}
@@ -310,7 +310,7 @@ func (ev *event) others(links state.Links) (list []*event) {
 }
 
 // forgetElsewhere removes what is kept of a user outside of states. Package must ends it, and what follows.
-func (s *Store) forgetElsewhere(ctx context.Context, user string) {
+func (s *core) forgetElsewhere(ctx context.Context, user string) {
 	if s.cfg.Forgotten != nil {
 		s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) })
 	}
@@ -318,7 +318,7 @@ func (s *Store) forgetElsewhere(ctx context.Context, user string) {
 }
 
 // setAside keeps an entry that can never be applied.
-func (s *Store) setAside(ctx context.Context, e eventlog.Entry, reason error) {
+func (s *core) setAside(ctx context.Context, e eventlog.Entry, reason error) {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
 	user := wire.UserOf(e.Data)
@@ -331,7 +331,7 @@ func (s *Store) setAside(ctx context.Context, e eventlog.Entry, reason error) {
 var errStopped = errors.New("exposure: stopped")
 
 // insist tries again until it has done what must happen before an entry counts as applied.
-func (s *Store) insist(ctx context.Context, what string, do func() error) {
+func (s *core) insist(ctx context.Context, what string, do func() error) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		err := do()
 		if err == nil {

@@ -49,7 +49,7 @@ func (s *Store) evidence(ctx context.Context, user, scene string, items []string
 func (s *Store) UserHash(user string) string { return wire.UserHash(&s.secret, user) }
 
 // traceReport records an event of the log.
-func (s *Store) traceReport(e eventlog.Entry, what string, q *wire.Query, outcome error) {
+func (s *core) traceReport(e eventlog.Entry, what string, q *wire.Query, outcome error) {
 	if l := s.Traces.Begin(q.User, what); l != nil {
 		l.Report(e, q, outcome)
 		s.Traces.End(l)

@@ -271,7 +271,7 @@ func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
 	if len(histories) == 0 {
 		return nil
 	}
-	return o.Store.apply(ctx, o, ev, histories)
+	return o.core.apply(ctx, o, ev, histories)
 }
 
 // apply implements states.

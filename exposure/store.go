@@ -22,26 +22,13 @@ import (
 
 // Store holds every user's exposures. All methods may be called from any goroutine.
 type Store struct {
-	cfg      Config
-	policies map[string]*state.Policy // by history
-	keeps    map[string][]string      // by history, the kinds of reports that it keeps
-	kinds    []string                 // of reports
-	secret   [32]byte
-	db       *database
-	metrics  *metrics
-	cache    atomic.Pointer[cache]
-	Traces   *trace.Traces // of users, for support
-	popular  popularCounts
-	w        *writer
-	fleet    *fleet // nil: states are in the file
+	*core
+	w     *writer
+	fleet *fleet // nil: states are in the file
 
-	lastShard atomic.Int64 // row number of the last shard
-	ready     atomic.Bool  // everything logged before the start, or the last failure, has been applied
-	failed    streams.Trouble
-	broke     chan struct{} // the store has failed
-
-	end  context.CancelFunc // of the loops
-	done sync.WaitGroup     // of the loops
+	end   context.CancelFunc // of the loops
+	done  sync.WaitGroup     // of the loops
+	broke chan struct{}      // the store has failed
 }
 
 // popularSuffix follows the name of the state file in the name of the file of the popular
@@ -56,12 +43,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, errors.New("exposure: Config needs Path and Log")
 	}
 	cfg.setDefaults()
-	s := &Store{cfg: cfg, broke: make(chan struct{}, 1)}
+	s := &Store{core: &core{cfg: cfg}, broke: make(chan struct{}, 1)}
 	if err := s.openHistories(); err != nil {
 		return nil, err
 	}
 	s.metrics = newMetrics(s.kinds)
-	s.w = &writer{Store: s, gen: 1, kick: make(chan struct{}, 1)}
+	s.w = &writer{core: s.core, fail: s.fail, gen: 1, kick: make(chan struct{}, 1)}
 	s.cache.Store(newCache(cfg.CacheBytes))
 	db, err := openDatabase(ctx, cfg.Path, cfg.Relaxed, cfg.Rand)
 	if err != nil {
@@ -97,7 +84,7 @@ func (s *Store) open(ctx context.Context) {
 }
 
 // openHistories fills in the histories that scenes name.
-func (s *Store) openHistories() error {
+func (s *core) openHistories() error {
 	s.policies, s.keeps = map[string]*state.Policy{}, map[string][]string{}
 	s.kinds = slices.Concat(reports, s.cfg.MoreKinds())
 	for _, sc := range append(slices.Collect(maps.Values(s.cfg.Scenes)), Scene{Reads: []string{""}}) {
@@ -281,15 +268,33 @@ func (s *Store) CopyTo(ctx context.Context, path string) error {
 	return sqlite.CopyTo(ctx, s.db.write, path)
 }
 
+// core is what the writer and the filters share.
+type core struct {
+	cfg      Config
+	policies map[string]*state.Policy // by history
+	keeps    map[string][]string      // by history, the kinds of reports that it keeps
+	kinds    []string                 // of reports
+	secret   [32]byte
+	db       *database
+	metrics  *metrics
+	cache    atomic.Pointer[cache]
+	Traces   *trace.Traces // of users, for support
+	popular  popularCounts
+
+	lastShard atomic.Int64 // row number of the last shard
+	ready     atomic.Bool  // everything logged before the start, or the last failure, has been applied
+	failed    streams.Trouble
+}
+
 // Err is the error that stopped the store, or nil.
-func (s *Store) Err() error { return s.failed.Err() }
+func (s *core) Err() error { return s.failed.Err() }
 
 // Ready says whether everything logged before Open has been applied, and nothing has
 // failed since.
-func (s *Store) Ready() bool { return s.notReady() == nil }
+func (s *core) Ready() bool { return s.notReady() == nil }
 
 // notReady is why users' states are not available, or nil.
-func (s *Store) notReady() error {
+func (s *core) notReady() error {
 	if err := s.Err(); err != nil {
 		return err
 	}
@@ -300,7 +305,7 @@ func (s *Store) notReady() error {
 }
 
 // scene names the histories of a scene.
-func (s *Store) scene(name string) Scene {
+func (s *core) scene(name string) Scene {
 	if sc, ok := s.cfg.Scenes[name]; ok {
 		return sc
 	}
@@ -308,14 +313,14 @@ func (s *Store) scene(name string) Scene {
 }
 
 // entry pins the entry of a user in a history.
-func (s *Store) entry(history, user string) (c *cache, e *entry, known bool) {
+func (s *core) entry(history, user string) (c *cache, e *entry, known bool) {
 	c = s.cache.Load()
 	e, known = c.acquire(state.Address{History: history, User: user}, s.policies[history])
 	return c, e, known
 }
 
 // load reads the row if it has not been read. The caller holds mu for writing.
-func (s *Store) load(e *entry, r *rows) error {
+func (s *core) load(e *entry, r *rows) error {
 	if e.st != nil {
 		return nil
 	}
@@ -328,11 +333,11 @@ func (s *Store) load(e *entry, r *rows) error {
 
 // quarantine makes way for events, which cannot stop at a damaged row or shard: the state is replaced by an empty one,
 // and the row is set aside by the next flush.
-func (s *Store) quarantine(e *entry, err error) {
+func (s *core) quarantine(e *entry, err error) {
 	s.metrics.corrupt.Inc()
 	s.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
 	e.st, e.hits = &state.State{Corrupt: err.Error()}, 0
 }
 
 // nextShard is a number for a new shard.
-func (s *Store) nextShard() int64 { return s.lastShard.Add(1) }
+func (s *core) nextShard() int64 { return s.lastShard.Add(1) }

@@ -20,7 +20,8 @@ import (
 // writer changes users' states in the file: it applies the events of the log and writes flushes. It is
 // the one owner of the log.
 type writer struct {
-	*Store
+	*core
+	fail func(error) // stops the store
 
 	applied   eventlog.Applied
 	flushed   atomic.Uint64 // last sequence in the file
@@ -91,7 +92,7 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 			s.advance(e.Seq, 0, err)
 		})
 	}
-	err = s.Store.apply(ctx, s, ev, s.historiesOf(ev))
+	err = s.core.apply(ctx, s, ev, s.historiesOf(ev))
 	if err != nil && !refused(err) {
 		if ctx.Err() == nil {
 			s.fail(err)
