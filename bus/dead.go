@@ -32,33 +32,24 @@ const (
 // as the bus accepts must still fit as a dead letter.
 const deadRoom = 8 << 10
 
-// Refused is a message that becomes a dead letter.
-type Refused struct {
-	Subject  string // it was published on
-	Data     []byte
-	Sequence uint64 // in its stream
-	Arrived  time.Time
-	Reason   string
-	Field    string // at fault, if one is
-	ID       string // a letter is stored once for each ID
-}
-
-// Message returns the letter, of at most limit bytes, headers included.
-func (r *Refused) Message(subject string, limit int64) *nats.Msg {
+// Bury stores a letter in DEAD on a subject, once for each id. What does not fit of the payload is left out.
+func Bury(ctx context.Context, js jetstream.JetStream, subject, id string, l *DeadLetter,
+	options ...jetstream.PublishOpt) error {
 	msg := nats.NewMsg(subject)
-	msg.Data = r.Data
-	if room := int(max(limit-deadRoom, 0)); len(r.Data) > room {
-		msg.Data = r.Data[:room]
-		msg.Header.Set(HeaderCut, strconv.Itoa(len(r.Data)))
+	msg.Data = l.Data
+	if room := int(max(js.Conn().MaxPayload()-deadRoom, 0)); len(l.Data) > room {
+		msg.Data = l.Data[:room]
+		msg.Header.Set(HeaderCut, strconv.Itoa(len(l.Data)))
 	}
-	msg.Header.Set(HeaderReason, headerValue(r.Reason))
-	if r.Field != "" {
-		msg.Header.Set(HeaderField, headerValue(r.Field))
+	msg.Header.Set(HeaderReason, headerValue(l.Reason))
+	if l.Field != "" {
+		msg.Header.Set(HeaderField, headerValue(l.Field))
 	}
-	msg.Header.Set(HeaderSubject, r.Subject)
-	msg.Header.Set(HeaderSequence, strconv.FormatUint(r.Sequence, 10))
-	msg.Header.Set(HeaderArrived, r.Arrived.UTC().Format(time.RFC3339Nano))
-	return msg
+	msg.Header.Set(HeaderSubject, l.Subject)
+	msg.Header.Set(HeaderSequence, strconv.FormatUint(l.Sequence, 10))
+	msg.Header.Set(HeaderArrived, l.Arrived.UTC().Format(time.RFC3339Nano))
+	_, err := js.PublishMsg(ctx, msg, append(options, jetstream.WithMsgID(id))...)
+	return err
 }
 
 // deadOf is the subject of the letters that concern a user, by which they are removed
@@ -73,13 +64,13 @@ func deadOf(user string) string {
 
 // BuryOf stores a dead letter that concerns a user. If the user could not be read, the
 // letter expires after keep, because Forget will not find it.
-func (d *DeadLetters) BuryOf(ctx context.Context, user string, r Refused, keep time.Duration) error {
-	opts := []jetstream.PublishOpt{jetstream.WithMsgID(r.ID)}
+func (d *DeadLetters) BuryOf(ctx context.Context, user, id string, l *DeadLetter, keep time.Duration) error {
+	var options []jetstream.PublishOpt
 	if user == "" {
-		opts = append(opts, jetstream.WithMsgTTL(keep))
+		options = append(options, jetstream.WithMsgTTL(keep))
 	}
-	_, err := d.js.PublishMsg(ctx, r.Message(deadOf(user), d.js.Conn().MaxPayload()), opts...)
-	return wrap.Err(err, "dead letter of %s %d", r.Subject, r.Sequence)
+	err := Bury(ctx, d.js, deadOf(user), id, l, options...)
+	return wrap.Err(err, "dead letter of %s %d", l.Subject, l.Sequence)
 }
 
 // Forget removes the letters that concern a user.
@@ -95,13 +86,14 @@ func headerValue(s string) string {
 
 // DeadLetter is a message that was refused.
 type DeadLetter struct {
-	Number  uint64    `json:"number"` // its sequence in DEAD
-	Reason  string    `json:"reason"`
-	Field   string    `json:"field,omitempty"`
-	Subject string    `json:"subject"`
-	Arrived time.Time `json:"arrived_at"`
-	Cut     int       `json:"cut,omitempty"` // bytes of the original, of which Data is the beginning; 0: Data is all
-	Data    []byte    `json:"-"`
+	Number   uint64    `json:"number"` // its sequence in DEAD
+	Reason   string    `json:"reason"`
+	Field    string    `json:"field,omitempty"` // at fault, if one is
+	Subject  string    `json:"subject"`         // it was published on
+	Sequence uint64    `json:"-"`               // in its stream; Bury writes it
+	Arrived  time.Time `json:"arrived_at"`
+	Cut      int       `json:"cut,omitempty"` // bytes of the original, of which Data is the beginning; 0: Data is all
+	Data     []byte    `json:"-"`
 }
 
 // DeadLetters reads the stream DEAD.

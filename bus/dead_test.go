@@ -42,8 +42,8 @@ func TestDamagedLetters(t *testing.T) {
 	}
 	d, end := open()
 	for n := range 5 {
-		r := Refused{Subject: SubjectPublish, Data: fmt.Append(nil, "payload ", n), Arrived: time.Now(), Reason: "why"}
-		if _, err := d.js.PublishMsg(ctx, r.Message(SubjectDead, 1<<20)); err != nil {
+		l := DeadLetter{Subject: SubjectPublish, Data: fmt.Append(nil, "payload ", n), Arrived: time.Now(), Reason: "why"}
+		if err := Bury(ctx, d.js, SubjectDead, fmt.Sprint(n), &l); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/bus"
@@ -197,13 +196,12 @@ func (s *Service) bury(ctx context.Context, j *job) error {
 	if j.buried {
 		return nil
 	}
-	r := bus.Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream,
+	l := bus.DeadLetter{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream,
 		Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
 	if f, ok := errors.AsType[*FieldError](j.refused); ok {
-		r.Field = f.Field
+		l.Field = f.Field
 	}
-	letter := r.Message(bus.SubjectDead, s.js.Conn().MaxPayload())
-	if _, err := s.js.PublishMsg(ctx, letter, jetstream.WithMsgID(fmt.Sprint(j.mutation.Seq))); err != nil {
+	if err := bus.Bury(ctx, s.js, bus.SubjectDead, fmt.Sprint(j.mutation.Seq), &l); err != nil {
 		return fmt.Errorf("dead letter stream: %w", err)
 	}
 	j.buried = true

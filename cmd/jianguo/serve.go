@@ -225,12 +225,11 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		FlushAge:   f.ExposureFlush,
 		FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
-			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(),
-				ID: fmt.Sprintf("exposures-%d", e.Seq)}
+			l := bus.DeadLetter{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error()}
 			if bad, ok := errors.AsType[*wire.Error](reason); ok {
-				r.Field = bad.Field
+				l.Field = bad.Field
 			}
-			return dead.BuryOf(ctx, user, r, eventlog.ErasureDelay)
+			return dead.BuryOf(ctx, user, fmt.Sprintf("exposures-%d", e.Seq), &l, eventlog.ErasureDelay)
 		},
 		Forgotten: dead.Forget}))
 	s.closers.add(s.exposure.Close)
