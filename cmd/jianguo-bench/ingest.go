@@ -49,14 +49,13 @@ func (c *ingestCmd) Run(co *streams) error {
 
 // items reads the articles to publish. Package must ends it.
 func (c *ingestCmd) items(co *streams) (items []*ingest.Item) {
-	must.Do(jsonl.Read(co.in, c.File, func(number int, line []byte) error {
+	must.Do(jsonl.Read(co.in, c.File, func(_ int, line []byte) error {
 		it, err := ingest.DecodeDocument(jsonl.Item(line))
-		if err != nil {
-			return fmt.Errorf("%s: line %d: %w", c.File, number, err)
+		if err == nil {
+			it.Revision = 0
 		}
-		it.Revision = 0
 		items = append(items, it)
-		return nil
+		return err
 	}))
 	if len(items) < 2 {
 		must.Do(fmt.Errorf("%s: two articles at least are needed", c.File))

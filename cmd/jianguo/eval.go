@@ -124,15 +124,12 @@ func (c *evalCmd) inHalf(a, b string) bool { return c.Half == "" || c.Half == ev
 
 // readPairs reads a file of pairs of texts, or the wanted half of it. Package must ends it.
 func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair) {
-	must.Do(jsonl.Read(co.in, name, func(number int, line []byte) error {
+	must.Do(jsonl.Read(co.in, name, func(_ int, line []byte) error {
 		p, err := eval.ReadTextPair(line)
-		if err != nil {
-			return fmt.Errorf("%s: line %d: %w", name, number, err)
-		}
 		if c.inHalf(p.Source, p.Target) {
 			pairs = append(pairs, p)
 		}
-		return nil
+		return err
 	}))
 	return pairs
 }

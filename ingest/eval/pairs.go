@@ -55,7 +55,7 @@ func ReadLabels(stdin io.Reader, name string) (labels []Label, err error) {
 	err = jsonl.Read(stdin, name, func(n int, line []byte) error {
 		if n == 1 {
 			if string(line) != labelHeader {
-				return fmt.Errorf("%s: line 1: want the header %q", name, labelHeader)
+				return fmt.Errorf("want the header %q", labelHeader)
 			}
 			return nil
 		}
@@ -65,8 +65,7 @@ func ReadLabels(stdin io.Reader, name string) (labels []Label, err error) {
 			adds = slices.Index([]string{"0", "1", "2"}, f[3])
 		}
 		if adds < 0 || f[0] == "" || f[1] == "" || f[2] == "" {
-			const want = "want id_a, id_b, kind, adds (0, 1 or 2), conf and note, separated by tabs"
-			return fmt.Errorf("%s: line %d: %s", name, n, want)
+			return errors.New("want id_a, id_b, kind, adds (0, 1 or 2), conf and note, separated by tabs")
 		}
 		labels = append(labels, Label{A: f[0], B: f[1], Kind: f[2], Adds: adds, Conf: f[4], Note: f[5]})
 		return nil

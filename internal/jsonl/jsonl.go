@@ -37,7 +37,8 @@ func open(stdin io.Reader, name string) (io.ReadCloser, error) {
 	}{z, file}, nil
 }
 
-// Read calls f with every line of a file that is not blank. Line numbers count from 1.
+// Read calls f with every line of a file that is not blank. Line numbers count from 1; an error of f gets file and
+// line.
 func Read(stdin io.Reader, name string, f func(number int, line []byte) error) error {
 	r, err := open(stdin, name)
 	if err != nil {
@@ -53,7 +54,7 @@ func Read(stdin io.Reader, name string, f func(number int, line []byte) error) e
 			continue
 		}
 		if err := f(number, lines.Bytes()); err != nil {
-			return err
+			return fmt.Errorf("%s: line %d: %w", name, number, err)
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
