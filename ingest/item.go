@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"jianguo/index"
 )
 
 // Limits of the wire.
@@ -146,13 +148,14 @@ func (it *Item) Validate() error {
 
 // DecodeWithdrawal reads a payload of items.withdraw. Its errors are
 // *FieldError.
-func DecodeWithdrawal(data []byte) (*Withdrawal, error) {
+func DecodeWithdrawal(data []byte) (*index.Withdrawal, error) {
 	p := decodePayload(data)
-	w := &Withdrawal{ID: p.id(true), Mode: cmp.Or(p.text("mode", maxMeta), ModeBlock)}
-	if w.Mode != ModeBlock && w.Mode != ModePromote {
-		p.refuse("mode", "is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)
+	id, mode := p.id(true), cmp.Or(p.text("mode", maxMeta), ModeBlock)
+	if mode != ModeBlock && mode != ModePromote {
+		p.refuse("mode", "is %q, want %s or %s", mode, ModeBlock, ModePromote)
 	}
-	w.Reason, w.Revision = p.text("reason", maxMeta), p.revision()
+	w := &index.Withdrawal{ID: id, Promote: mode == ModePromote, Reason: p.text("reason", maxMeta),
+		Revision: p.revision()}
 	if p.err != nil {
 		return nil, p.err
 	}

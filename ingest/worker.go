@@ -75,16 +75,11 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 				"sequence", j.meta.Sequence.Stream, "error", err, "stack", string(debug.Stack()))
 		}
 	}()
-	if j.msg.Subject() == bus.SubjectWithdraw {
-		w, err := DecodeWithdrawal(j.msg.Data())
-		if err != nil {
-			return err
-		}
-		j.mutation.Withdraw = &index.Withdrawal{ID: w.ID, Revision: w.Revision,
-			Promote: w.Mode == ModePromote, Reason: w.Reason}
-		return nil
-	}
-	if j.msg.Subject() == bus.SubjectEdit {
+	switch j.msg.Subject() {
+	case bus.SubjectWithdraw:
+		j.mutation.Withdraw, err = DecodeWithdrawal(j.msg.Data())
+		return err
+	case bus.SubjectEdit:
 		j.edit, err = decodeEdit(j.msg.Data())
 		return err
 	}
@@ -102,9 +97,9 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 	if err := refuseLong(a); err != nil {
 		return err
 	}
+	a.Packed = index.PackText(it.Body)
 	j.mutation.Article = a
-	j.mutation.Article.Packed = index.PackText(it.Body)
-	if err := s.cfg.Index.Preview(ctx, j.mutation.Article, j.mutation.At); err != nil {
+	if err := s.cfg.Index.Preview(ctx, a, j.mutation.At); err != nil {
 		// The index then judges without it.
 		s.log.DebugContext(ctx, "preview", "error", err)
 	}
