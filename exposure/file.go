@@ -261,7 +261,7 @@ func VerifyFile(ctx context.Context, path string) (state.Report, error) {
 
 // recordOf is a row of the table user with its shards, as a Redis would have it; Err says why it is none. Package must
 // ends it.
-func recordOf(ctx context.Context, db sqlite.RowQuerier, row *sql.Rows) (f redis.Found, st *state.State) {
+func recordOf(ctx context.Context, db sqlite.Querier, row *sql.Rows) (f redis.Found, st *state.State) {
 	f.Record = &redis.Record{Version: redis.Moved, Stored: redis.Moved.String(), Shards: map[int64][]byte{}}
 	must.Do(row.Scan(&f.History, &f.User, &f.Head))
 	if st, f.Err = state.DecodeHead(f.Head, f.Address); f.Err != nil {

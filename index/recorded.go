@@ -12,7 +12,7 @@ import (
 )
 
 // Recorded returns the policy that the last service on a catalogue judged by; nil: none is recorded.
-func Recorded(ctx context.Context, db sqlite.RowQuerier) (p *Policy, err error) {
+func Recorded(ctx context.Context, db sqlite.Querier) (p *Policy, err error) {
 	var detail []byte
 	err = db.QueryRowContext(ctx, `SELECT detail FROM meta JOIN stamps ON kind = key AND hash = value
 		WHERE key = 'policy'`).Scan(&detail)

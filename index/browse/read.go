@@ -32,7 +32,7 @@ func number(r *sql.Rows, n *uint32) error  { return r.Scan(n) }
 func pair(r *sql.Rows, p *[2]uint32) error { return r.Scan(&p[0], &p[1]) }
 
 // count is the number that a query counts.
-func count(ctx context.Context, db sqlite.RowQuerier, what, query string, args ...any) (n int) {
+func count(ctx context.Context, db sqlite.Querier, what, query string, args ...any) (n int) {
 	must.Dof(db.QueryRowContext(ctx, query, args...).Scan(&n), "browse: %s", what)
 	return n
 }

@@ -55,7 +55,7 @@ func (v *Preview) comparisons(m *Matcher) *comparisons {
 // is being applied, or on a pool beside it. It may be used by as many goroutines as the connection
 // may.
 type Reader struct {
-	DB       sqlite.RowQuerier
+	DB       sqlite.Querier
 	Compared string // the table, or the query in parentheses, that versions are compared by
 }
 

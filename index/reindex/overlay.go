@@ -61,7 +61,7 @@ func (o *Overlay) SnapshotOf(identity int64) int64 {
 }
 
 // Stored reads what meta says of an overlay, the zero Overlay for nothing.
-func Stored(ctx context.Context, db sqlite.RowQuerier, key string) (o Overlay, err error) {
+func Stored(ctx context.Context, db sqlite.Querier, key string) (o Overlay, err error) {
 	var text []byte
 	err = db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = ?`, key).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -36,7 +36,7 @@ func DecodePosting(ordinal uint32, fingerprint int64, encoded []byte) (Posting, 
 
 // ReadPosting reads the posting of a version from the table or view of what versions
 // are compared by.
-func ReadPosting(ctx context.Context, db sqlite.RowQuerier, compared string, ordinal uint32) (p Posting, err error) {
+func ReadPosting(ctx context.Context, db sqlite.Querier, compared string, ordinal uint32) (p Posting, err error) {
 	var fingerprint int64
 	var encoded []byte
 	query := `SELECT fingerprint, sketch FROM ` + compared + ` WHERE ordinal = ?`

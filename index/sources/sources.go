@@ -144,7 +144,7 @@ func (p Policy) Validate() error {
 
 // Insert appends a change to the log, for Use to put in force once it is committed. applied is the applied
 // sequence before it.
-func Insert(ctx context.Context, db sqlite.Execer, p Policy, applied uint64) error {
+func Insert(ctx context.Context, db sqlite.Querier, p Policy, applied uint64) error {
 	_, err := db.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied)
 		VALUES (?,?,?,?,?,?)`, p.At.UnixMilli(), p.By, p.Source, p.Stored(), p.Reason, applied)
 	return err

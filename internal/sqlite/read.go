@@ -15,11 +15,8 @@ import (
 // Querier is a database, a connection or a transaction.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// RowQuerier is likewise.
-type RowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
 // Each calls f for every row of a query, until f returns an error.
