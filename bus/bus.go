@@ -20,6 +20,7 @@ import (
 
 	"jianguo/bus/gate"
 	"jianguo/internal/streams"
+	"jianguo/internal/wrap"
 )
 
 // startWait is how long the embedded server may take to answer.
@@ -146,9 +147,7 @@ func (b *Embedded) Create(ctx context.Context, stream string, create func() erro
 // once. The error wraps ErrBroken where no waiting will help.
 func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error {
 	if open := b.gate(stream); open != nil {
-		if err := open.Synced(ctx, seq); err != nil {
-			return fmt.Errorf("bus: stream %s up to %d: %w", stream, seq, err)
-		}
+		return wrap.Err(open.Synced(ctx, seq), "bus: stream %s up to %d", stream, seq)
 	}
 	return nil
 }

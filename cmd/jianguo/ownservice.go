@@ -13,16 +13,14 @@ type ownService struct {
 	ended chan error // receives how it ended, and is closed
 }
 
-// startService starts a service on a directory. Its flags are those that arguments and the environment say; set may
-// change them.
+// startService starts a service on a directory. Its flags are those that arguments and the environment say; set
+// changes them.
 func startService(co *streams, dir string, args []string, set func(*serveFlags)) (*ownService, error) {
 	var flags serveFlags
 	if _, err := newParser(&flags).Parse(args); err != nil {
 		return nil, err
 	}
-	if set != nil {
-		set(&flags)
-	}
+	set(&flags)
 	s, err := flags.open(co, dir)
 	if err != nil {
 		return nil, err
