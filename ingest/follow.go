@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"jianguo/index"
 )
 
 // Several services may take the same items from an external bus, each with a catalogue of its own. All come to the same
@@ -46,7 +44,6 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 		return after, fmt.Errorf("ingest: stream %s: %w", o.stream, err)
 	}
 	defer subscription.Stop()
-	var own []index.Event
 	for {
 		late := time.NewTimer(takeOver)
 		select {
@@ -60,13 +57,13 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 			if number <= after {
 				continue
 			}
-			if own, err = o.await(ctx, done, own, number); err != nil || len(own) == 0 {
+			if !o.await(ctx, done, number) {
+				return after, ctx.Err()
+			}
+			if err := o.compare(ctx, number, m.Data()); err != nil {
 				return after, err
 			}
-			if err := sameEvent(&own[0], m.Data()); err != nil {
-				return after, err
-			}
-			after, own = number, own[1:]
+			after = number
 		case <-late.C:
 			if _, last := o.index.Applied(); last > after {
 				o.log.InfoContext(ctx, "no other service publishes events any more; publishing", "after", after)
@@ -79,29 +76,19 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 	}
 }
 
-// outboxBatch is how many events are in flight at once.
-const outboxBatch = 512
-
-// await returns events of the catalogue from a number on, once there are any; own, if it begins there. It returns none
-// once done is closed.
-func (o *outbox) await(ctx context.Context, done <-chan struct{}, own []index.Event, number uint64) (
-	[]index.Event, error) {
-	for len(own) > 0 && own[0].Number < number {
-		own = own[1:]
-	}
-	for len(own) == 0 {
-		var err error
-		if own, err = o.index.Events(ctx, number-1, outboxBatch); err != nil || len(own) > 0 {
-			break
+// await returns true once the catalogue has the event of a number, and false once done is closed or ctx ends.
+func (o *outbox) await(ctx context.Context, done <-chan struct{}, number uint64) bool {
+	for {
+		if _, last := o.index.Applied(); last >= number {
+			return true
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return false
 		case <-done:
-			return nil, nil
+			return false
 		case <-o.kick:
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return own, nil
 }

@@ -86,6 +86,9 @@ func (o *outbox) warn(ctx context.Context, after uint64, err error) {
 // wrongLastSequence is JetStream's error code for a message that is not the next one.
 const wrongLastSequence jetstream.ErrorCode = 10071
 
+// outboxBatch is how many events are in flight at once.
+const outboxBatch = 512
+
 // outboxPatience is how long they may take. A stream that is closed meanwhile (to reopen
 // it, or on an external bus) accepts messages without an answer.
 const outboxPatience = 10 * time.Second

@@ -82,8 +82,10 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 			if number = EventNumber(m.Header, m.Data); number == 0 {
 				foreign++
 				o.note(m)
-			} else if err := o.compareLast(ctx, number, m.Data); err != nil {
-				return 0, err
+			} else if o.catchesUp != nil {
+				if err := o.compare(ctx, number, m.Data); err != nil {
+					return 0, err
+				}
 			}
 		}
 	}
@@ -155,21 +157,14 @@ func removed(ctx context.Context, stream jetstream.Stream, seq uint64) error {
 	return nil
 }
 
-// compareLast compares the last event of the stream with that of the catalogue, if it has one of the number.
-func (o *outbox) compareLast(ctx context.Context, number uint64, published []byte) error {
-	if o.catchesUp == nil {
-		return nil
-	}
-	own, err := o.index.Events(ctx, number-1, 1)
-	if err != nil || len(own) == 0 {
+// compare returns errDiffers if the catalogue has another event of a number than another service has published. Their
+// reasons and recipes may differ: one of them may be of a newer version.
+func (o *outbox) compare(ctx context.Context, number uint64, published []byte) error {
+	events, err := o.index.Events(ctx, number-1, 1)
+	if err != nil || len(events) == 0 {
 		return err
 	}
-	return sameEvent(&own[0], published)
-}
-
-// sameEvent returns errDiffers if two services came to different events. Their reasons and recipes may differ: one of
-// them may be of a newer version.
-func sameEvent(own *index.Event, published []byte) error {
+	own := &events[0]
 	var e index.Event
 	if err := json.Unmarshal(published, &e); err != nil {
 		return fmt.Errorf("ingest: event %d cannot be read: %w", own.Number, err)
