@@ -7,30 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/compare"
-	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/segment"
+	"jianguo/internal/fixture"
 )
 
 // TestBoilerplateIsLearned: a footer that recurs in the unrelated articles of a source loses its weight, also after a
 // restart and with judging ahead, until an editor takes it out; that of another source keeps it.
 func TestBoilerplateIsLearned(t *testing.T) {
-	seg, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var unrelated []*ingest.Item
 	families := map[string]bool{}
-	items := map[string]*ingest.Item{}
-	for line := range sampleLines(t, "sample/corpus.jsonl") {
-		it, err := ingest.DecodeItem(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		items[it.ID] = it
-	}
+	seg, items := fixture.Shipped(), sampleItems(t)
 	for line := range sampleLines(t, "sample/expected.jsonl") {
 		var row struct{ ID, Family, Verdict string }
 		if err := json.Unmarshal(line, &row); err != nil {
@@ -45,10 +32,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	dir := t.TempDir()
 	policy := index.DefaultPolicy()
 	open := func() *index.Index {
-		x, err := index.Open(t.Context(), index.Config{Dir: dir, Policy: &policy, Relaxed: true,
-			Normal: func(title, body string) compare.Text {
-				return ingest.Normal(seg, title, body)
-			}})
+		x, err := index.Open(t.Context(), ingest.IndexConfig(seg, index.Config{Dir: dir, Policy: &policy, Relaxed: true}))
 		if err != nil {
 			t.Fatal(err)
 		}

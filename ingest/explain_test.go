@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/compare"
-	"jianguo/compare/reason"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/fixture"
 	"jianguo/segment"
 )
 
@@ -19,18 +18,7 @@ import (
 // with the same two texts.
 func TestExplainAgreesWithIndex(t *testing.T) {
 	t.Parallel()
-	seg, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		t.Fatal(err)
-	}
-	items := map[string]*ingest.Item{}
-	for line := range sampleLines(t, "sample/corpus.jsonl") {
-		it, err := ingest.DecodeItem(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		items[it.ID] = it
-	}
+	seg, items := fixture.Shipped(), sampleItems(t)
 	kinds := map[string]int{}
 	compared := 0
 	for line := range sampleLines(t, "sample/expected.jsonl") {
@@ -57,9 +45,7 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, l
 	if policy.Rules = index.RulesJianguo; strictness != "" {
 		policy = policy.At(strictness)
 	}
-	x, err := index.Open(t.Context(), index.Config{Dir: t.TempDir(), Policy: &policy, Relaxed: true, Language: index.English,
-		Normal:   func(title, body string) compare.Text { return ingest.Normal(seg, title, body) },
-		Original: func(title, body string) *reason.Original { return ingest.Original(seg, title, body) }})
+	x, err := index.Open(t.Context(), ingest.IndexConfig(seg, index.Config{Dir: t.TempDir(), Policy: &policy, Relaxed: true, Language: index.English}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +68,20 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, l
 	if last.Distance != nil && last.Rule != index.ByExact && *last.Distance != e.Distance {
 		t.Errorf("%s after %s: distance %d, the index says %d", later.ID, earlier.ID, e.Distance, *last.Distance)
 	}
+}
+
+// sampleItems are the articles of the sample, by id.
+func sampleItems(t *testing.T) map[string]*ingest.Item {
+	t.Helper()
+	items := map[string]*ingest.Item{}
+	for line := range sampleLines(t, "sample/corpus.jsonl") {
+		it, err := ingest.DecodeItem(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items[it.ID] = it
+	}
+	return items
 }
 
 // sampleLines yields the lines of a file of the sample.

@@ -16,7 +16,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
-	"jianguo/compare"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/segment"
@@ -50,10 +49,6 @@ type testService struct {
 	service *Service
 }
 
-func normal(title, body string) compare.Text {
-	return Normal(segmenter, title, body)
-}
-
 // start opens a testService in dir and runs it, with relaxed durability.
 func start(t testing.TB, dir string, change func(*Config, *index.Config)) *testService {
 	t.Helper()
@@ -77,8 +72,7 @@ func startOn(t testing.TB, bc bus.Config, change func(*Config, *index.Config)) *
 		t.Fatal(err)
 	}
 	cfg := Config{Bus: r.bus, Conn: r.conn, Segmenter: segmenter}
-	icfg := index.Config{Dir: dir, Relaxed: true, Language: index.English, Normal: normal,
-		Recipe: func() (string, error) { return segmenter.Recipe(), nil }}
+	icfg := IndexConfig(segmenter, index.Config{Dir: dir, Relaxed: true, Language: index.English})
 	if change != nil {
 		change(&cfg, &icfg)
 	}

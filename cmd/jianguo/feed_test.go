@@ -8,11 +8,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"jianguo/compare"
-	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/segment"
+	"jianguo/internal/fixture"
 )
 
 // feedDirectory makes a data directory of documents, which arrive an hour apart: feed DIR FILE
@@ -24,13 +22,8 @@ func feedDirectory(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func feed(dir, docs string) error {
-	s, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		return err
-	}
-	x, err := index.Open(context.Background(), index.Config{Dir: dir, Recipe: func() (string, error) { return s.Recipe(), nil }, Normal: func(title, body string) compare.Text {
-		return ingest.Normal(s, title, body)
-	}})
+	s := fixture.Shipped()
+	x, err := index.Open(context.Background(), ingest.IndexConfig(s, index.Config{Dir: dir}))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/fixture"
 	"jianguo/segment"
 )
 
@@ -61,7 +62,7 @@ func TestAblation(t *testing.T) {
 		judged[p.later], judged[p.earlier] = true, true
 	}
 	items := slices.Collect(maps.Keys(judged))
-	docs := docsOf(segmenter(t), items)
+	docs := docsOf(fixture.Shipped(), items)
 	all := judge(pairs, compare.DefaultLimits(), docs)
 	t.Logf("%d pairs", len(pairs))
 	for _, rule := range rules {

@@ -11,6 +11,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/fixture"
 	"jianguo/internal/testbed"
 	"jianguo/simhash"
 )
@@ -161,7 +162,7 @@ func TestExplain(t *testing.T) {
 	differ := 0
 	for _, j := range judged(t, b, labels) {
 		later, earlier := b.items[b.position[j.B]], b.items[b.position[j.A]]
-		x := ingest.Explain(segmenter(t), b.policy, index.Chinese, later, earlier)
+		x := ingest.Explain(fixture.Shipped(), b.policy, index.Chinese, later, earlier)
 		if j.Met && x.Verdict != j.Verdict {
 			differ++
 			t.Logf("%s and %s: %s alone, %s in the index", j.A, j.B, x.Verdict, j.Verdict)
@@ -217,7 +218,7 @@ func TestPairs(t *testing.T) {
 			pairs = append(pairs, TextPair{body[l.A], body[l.B], map[string]string{"same": "1", "template": "0"}[l.Kind]})
 		}
 	}
-	out, setting, err := Pairs(t.Context(), Config{Segmenter: segmenter(t), Dir: t.TempDir()}, pairs)
+	out, setting, err := Pairs(t.Context(), Config{Segmenter: fixture.Shipped(), Dir: t.TempDir()}, pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +336,7 @@ func TestShingles(t *testing.T) {
 func TestMinHash(t *testing.T) {
 	items, labels := sampleLabels(t)
 	byID := map[string]Set{}
-	seg := segmenter(t)
+	seg := fixture.Shipped()
 	for _, it := range items {
 		byID[it.ID] = Shingles(content(ingest.Prepare(seg, it)), 5)
 	}

@@ -15,7 +15,8 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/segment"
+	"jianguo/internal/fixture"
+	"jianguo/internal/jsonl"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -50,15 +51,6 @@ func sample(t testing.TB) ([]*ingest.Item, []expectation) {
 		sampleFile(t, "sample/expected.jsonl", func(line []byte) (e expectation, err error) { return e, json.Unmarshal(line, &e) })
 }
 
-func segmenter(t testing.TB) *segment.Segmenter {
-	t.Helper()
-	s, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // bench feeds items under a policy; nil: the default one.
 func bench(t testing.TB, items []*ingest.Item, change func(*index.Policy)) *Bench {
 	t.Helper()
@@ -67,7 +59,7 @@ func bench(t testing.TB, items []*ingest.Item, change func(*index.Policy)) *Benc
 	if change != nil {
 		change(&p)
 	}
-	b, err := Feed(t.Context(), Config{Segmenter: segmenter(t), Policy: &p, Dir: t.TempDir()}, items)
+	b, err := Feed(t.Context(), Config{Segmenter: fixture.Shipped(), Policy: &p, Dir: t.TempDir()}, items)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,19 +162,13 @@ func goldenText(b *Bench, rows []expectation) string {
 
 // TestForms: of 80 pairs of texts of one form, written by someone who did not know the rules, hardly any is rejected.
 func TestForms(t *testing.T) {
-	file, err := os.Open("testdata/forms.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	var items []*ingest.Item
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		it, err := ingest.DecodeItem(lines.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := jsonl.Read(nil, "testdata/forms.jsonl", func(_ int, line []byte) error {
+		it, err := ingest.DecodeItem(line)
 		items = append(items, it)
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
 	labels, err := ReadLabels(nil, "testdata/forms.tsv")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/fixture"
 	"jianguo/internal/jsonl"
 	"jianguo/segment"
 )
@@ -256,7 +257,7 @@ func pairsOfTexts(t *testing.T, name string, every uint32) *Report {
 		_, _ = h.Write([]byte(p.Source + "\t" + p.Target))
 		return h.Sum32()>>8%every != 0
 	})
-	out, _, err := Pairs(t.Context(), Config{Segmenter: segmenter(t), Dir: t.TempDir()}, pairs)
+	out, _, err := Pairs(t.Context(), Config{Segmenter: fixture.Shipped(), Dir: t.TempDir()}, pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
