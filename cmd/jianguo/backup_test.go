@@ -9,6 +9,7 @@ import (
 	"jianguo/internal/fixture"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -22,28 +23,15 @@ func TestBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	exe, data := plainBinary(t), filepath.Join(dir, "data")
-	backup := func(to string) {
-		t.Helper()
-		out, err := exec.Command(exe, "backup", "--data", data, to).CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte("whole: ")) {
-			t.Fatalf("backup: %v\n%s", err, out)
-		}
-	}
+	backup := func(to string) { t.Helper(); does(t, exe, "whole: ", "backup", "--data", data, to) }
 	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0", "--exposure-flush", "300ms") // a backup waits for the next flush
-	ok := func(status int, answer []byte, err error) {
-		t.Helper()
-		if err != nil || status/100 != 2 {
-			t.Fatalf("%d %s %v\n%s", status, answer, err, s.log)
-		}
-	}
-	publish := func(n int) { t.Helper(); ok(s.post("/items", article(n))) }
 	const before = 60
 	for n := range before {
-		publish(n)
+		s.publish(n)
 	}
-	ok(s.post("/items", bytes.Replace(article(1), []byte(`"n1"`), []byte(`"copy"`), 1)))
-	ok(s.post("/clusters/2/decisions", []byte(`{"kind":"release","item":"copy","by":"张三"}`)))
-	ok(s.post("/exposures", []byte(`{"user":"u","kind":"seen","items":["n1","n2"]}`)))
+	s.ask("/items", strings.Replace(string(article(1)), `"n1"`, `"copy"`, 1), nil)
+	s.ask("/clusters/2/decisions", `{"kind":"release","item":"copy","by":"张三"}`, nil)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["n1","n2"]}`, nil)
 	js := s.jetstream()
 	if o, err := fixture.Submit(t.Context(), js, bus.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
 		t.Fatalf("a dead letter: %+v, %v", o, err)
@@ -65,9 +53,7 @@ func TestBackup(t *testing.T) {
 	backup(live)
 	done.Store(true)
 	<-written
-	if out, err := exec.Command(exe, "backup", "--data", data, live).CombinedOutput(); err == nil || !bytes.Contains(out, []byte("a backup is a new directory")) {
-		t.Errorf("over another backup: %v %s", err, out)
-	}
+	fails(t, exe, "a backup is a new directory", "backup", "--data", data, live)
 	s.kill()
 	cold := filepath.Join(dir, "cold")
 	backup(cold)
@@ -75,9 +61,7 @@ func TestBackup(t *testing.T) {
 	fails(t, exe, "cold exists: --replace gives it another name", "restore", "--from", live, cold)
 	fails(t, exe, "MANIFEST: no such file", "restore", "--from", t.TempDir(), filepath.Join(dir, "none"))
 	again := filepath.Join(dir, "again") // what backup makes, restore takes
-	if out, err := exec.Command(exe, "restore", "--from", cold, again).CombinedOutput(); err != nil || !bytes.Contains(out, []byte(again+" is the backup of ")) {
-		t.Fatalf("%s %v", out, err)
-	}
+	does(t, exe, again+" is the backup of ", "restore", "--from", cold, again)
 	for name, restored := range map[string]string{"live": live, "cold": cold, "restored": again} {
 		s = serve(t, exe, restored, "--nats-listen", "127.0.0.1:0")
 		s.ready()

@@ -132,16 +132,7 @@ func (b *broker) stop() {
 // streams connects to the JetStream of the broker.
 func (b *broker) streams() jetstream.JetStream {
 	b.t.Helper()
-	conn, err := nats.Connect(b.server.ClientURL(), nats.Token(b.options.Authorization))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return js
+	return bus.JetStream(connect(b.t, b.server.ClientURL(), nats.Token(b.options.Authorization)))
 }
 
 // While the broker is away, requests that need it get an error that says so. Once it is
@@ -150,17 +141,9 @@ func TestBrokerAway(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, nil)
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
-	publish := func(n int) {
-		t.Helper()
-		if status, answer, err := s.post("/items", article(n)); status != 200 {
-			t.Fatalf("item %d: %d %s %v\n%s", n, status, answer, err, s.log)
-		}
-	}
 	s.ready()
-	publish(1)
-	if status, answer, err := s.post("/exposures", []byte(`{"user":"u","kind":"seen","items":["n1"]}`)); status != 204 {
-		t.Fatal(status, string(answer), err)
-	}
+	s.publish(1)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["n1"]}`, nil)
 	for round := range 2 {
 		b.stop()
 		s.eventually("not ready without the broker", func() bool { return s.status("/readyz") == 503 })
@@ -177,29 +160,17 @@ func TestBrokerAway(t *testing.T) {
 			t.Errorf("a filter without a broker: %d %s %v", status, answer, err)
 		}
 		b.start()
-		s.eventually("ready again", func() bool { return s.status("/readyz") == 200 })
-		publish(2 + round)
-		if status, answer, err := s.post("/exposures", []byte(fmt.Sprintf(`{"user":"v%d","kind":"seen","items":["n1"]}`, round))); status != 204 {
-			t.Fatal(status, string(answer), err, s.log)
-		}
+		s.ready()
+		s.publish(2 + round)
+		s.ask("/exposures", fmt.Sprintf(`{"user":"v%d","kind":"seen","items":["n1"]}`, round), nil)
 		if status, answer, _ := s.post("/filter", []byte(fmt.Sprintf(`{"user":"v%d","items":["n1","n2"]}`, round))); string(answer) != `{"items":["n2"],"dropped":1}` {
 			t.Errorf("a filter afterwards: %d %s", status, answer)
 		}
 	}
 	// VERDICTS holds what the catalogue does.
-	conn, err := nats.Connect(b.url())
-	if err != nil {
-		t.Fatal(err)
+	if numbers := s.numbers(b.streams(), 3); len(numbers) != 3 {
+		t.Errorf("events: %v", numbers)
 	}
-	defer conn.Close()
-	js, err := conn.JetStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.eventually("three events", func() bool {
-		info, err := js.StreamInfo(bus.StreamVerdicts)
-		return err == nil && info.State.LastSeq == 3
-	})
 	s.stop()
 }
 
@@ -211,9 +182,7 @@ func TestBrokerRestart(t *testing.T) {
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
 	for n, end := range []func(){s.stop, s.kill, s.stop} {
 		s.ready()
-		if status, answer, err := s.post("/items", article(n)); status != 200 {
-			t.Fatalf("item %d: %d %s %v\n%s", n, status, answer, err, s.log)
-		}
+		s.publish(n)
 		s.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, n), nil)
 		end()
 		s.start()
@@ -224,36 +193,15 @@ func TestBrokerRestart(t *testing.T) {
 
 // The service refuses to start on a broker that cannot carry items, and says what to do.
 func TestBrokerTooSmall(t *testing.T) {
-	t.Parallel()
-	b := startBroker(t, func(o *server.Options) { o.MaxPayload = 512 << 10 })
-	dir := filepath.Join(t.TempDir(), "data")
-	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "max_payload is 524288 bytes, items need at least 1048576: raise max_payload") {
-		t.Errorf("%v: %s", err, out)
-	}
-}
-
-// The service refuses to start on a broker whose store is too small, and says how large it must be.
-func TestBrokerStoreTooSmall(t *testing.T) {
-	t.Parallel()
-	b := startBroker(t, func(o *server.Options) { o.JetStreamMaxStore = 2 << 30 })
-	dir := filepath.Join(t.TempDir(), "data")
-	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "ITEMS needs --backlog (4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: raise max_file_store") {
-		t.Errorf("%v: %s", err, out)
-	}
-}
-
-// The service refuses to start on a broker without JetStream.
-func TestBrokerWithoutStreams(t *testing.T) {
-	t.Parallel()
-	b := startBroker(t, func(o *server.Options) { o.JetStream = false })
-	dir := filepath.Join(t.TempDir(), "data")
-	cmd := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url())
-	cmd.Env = append(os.Environ(), busWaitEnv+"=2s")
-	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(strings.ToLower(string(out)), "jetstream") {
-		t.Errorf("%v: %s", err, out)
+	t.Setenv(busWaitEnv, "2s")
+	for sentence, change := range map[string]func(*server.Options){
+		"max_payload is 524288 bytes, items need at least 1048576: raise max_payload":                                       func(o *server.Options) { o.MaxPayload = 512 << 10 },
+		"ITEMS needs --backlog (4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: raise max_file_store": func(o *server.Options) { o.JetStreamMaxStore = 2 << 30 },
+		"the bus has no JetStream, or not for this account: enable it there":                                                func(o *server.Options) { o.JetStream = false },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			fails(t, binary(t), sentence, "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--nats", startBroker(t, change).url())
+		})
 	}
 }
 
@@ -272,10 +220,7 @@ func TestBrokerRefuses(t *testing.T) {
 		t.Errorf("the token is printed: %+v\n%s", s.address, s.log)
 	}
 	// Commands on the directory in use need the token too.
-	name := filepath.Join(t.TempDir(), "items")
-	if err := os.WriteFile(name, article(1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	name := fileOf(t, article(1))
 	for i, args := range [][]string{{"ingest", name}, {"dead", "list"}, {"check", name}, {"backup", filepath.Join(t.TempDir(), "copy")}} {
 		command := func(env string) (string, error) {
 			cmd := exec.Command(s.binary, append(args, "--data", dir)...)
@@ -302,11 +247,7 @@ func TestIngestSaysWhatItWaitsFor(t *testing.T) {
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
 	s.ready() // the bus has its streams
 	s.stop()
-	name := filepath.Join(t.TempDir(), "items")
-	if err := os.WriteFile(name, article(1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd, out := exec.Command(s.binary, "ingest", "--nats", b.url(), name), new(lockedBuffer)
+	cmd, out := exec.Command(s.binary, "ingest", "--nats", b.url(), fileOf(t, article(1))), new(lockedBuffer)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := testbed.Start(cmd); err != nil {
 		t.Fatal(err)

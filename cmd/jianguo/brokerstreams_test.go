@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure/eventlog"
 	"jianguo/ingest"
-	"jianguo/internal/testbed"
 )
 
 var streamNames = []string{bus.StreamItems, bus.StreamVerdicts, bus.StreamDead, eventlog.StreamName}
@@ -66,10 +64,8 @@ func TestStreamsOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "belongs to another application (its subjects: shop.items): choose other names with --stream-prefix") {
-		t.Errorf("%v: %s", err, out)
-	}
+	fails(t, binary(t), "belongs to another application (its subjects: shop.items): choose other names with --stream-prefix",
+		"serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url())
 	s := serve(t, binary(t), dir, "--nats", b.url(), "--stream-prefix", "NEWS_")
 	s.ready()
 	s.publish(1)
@@ -79,16 +75,9 @@ func TestStreamsOfOthers(t *testing.T) {
 		}
 	}
 	// Commands find the streams of a directory in use.
-	name := filepath.Join(t.TempDir(), "items")
-	if err := os.WriteFile(name, slices.Concat(article(2), []byte("\n"), article(3)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"ingest", "--data", dir, "--verdicts", filepath.Join(t.TempDir(), "verdicts"), name}, {"dead", "list", "--data", dir},
-		{"backup", "--data", dir, filepath.Join(t.TempDir(), "copy")}} {
-		if out, err := exec.Command(s.binary, args...).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v %s", args, err, out)
-		}
-	}
+	does(t, s.binary, "", "ingest", "--data", dir, "--verdicts", filepath.Join(t.TempDir(), "verdicts"), fileOf(t, article(2), article(3)))
+	does(t, s.binary, "", "dead", "list", "--data", dir)
+	does(t, s.binary, "", "backup", "--data", dir, filepath.Join(t.TempDir(), "copy"))
 	s.stop()
 	info, err := others.Info(t.Context())
 	if err != nil || !slices.Equal(info.Config.Subjects, []string{"shop.items"}) || info.State.Msgs != 1 || len(info.Config.Metadata["application"]) > 0 {
@@ -104,43 +93,16 @@ func TestOverlap(t *testing.T) {
 	if _, err := b.streams().CreateStream(t.Context(), jetstream.StreamConfig{Name: "SHOP", Subjects: []string{"items.>"}}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(binary(t), "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0",
-		"--nats", b.url()).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "the bus has a stream SHOP for some of its subjects (items.>): give the service an account of its own") {
-		t.Errorf("%v: %s", err, out)
-	}
-	name := filepath.Join(t.TempDir(), "item")
-	if err := os.WriteFile(name, article(1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fails(t, binary(t), `what answers on this bus is no service: {"stream":"SHOP"`, "check", "--nats", b.url(), name)
+	fails(t, binary(t), "the bus has a stream SHOP for some of its subjects (items.>): give the service an account of its own",
+		"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--nats", b.url())
+	fails(t, binary(t), `what answers on this bus is no service: {"stream":"SHOP"`, "check", "--nats", b.url(), fileOf(t, article(1)))
 }
 
-// TestIngestWithoutService: an ingest on a bus where no service runs says so, whether or not a stream takes its items.
+// TestIngestWithoutService: an ingest on a bus where no service has ever run says so. Where one has, see
+// TestIngestSaysWhatItWaitsFor.
 func TestIngestWithoutService(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(t.TempDir(), "item")
-	if err := os.WriteFile(name, article(1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	never := startBroker(t, nil)
-	stopped := startBroker(t, nil)
-	if _, err := stopped.streams().CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamItems, Subjects: []string{bus.SubjectPublish}}); err != nil {
-		t.Fatal(err)
-	}
-	out, cmd := new(lockedBuffer), exec.Command(binary(t), "ingest", "--nats", stopped.url(), name)
-	cmd.Stderr = out
-	if err := testbed.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
-	fails(t, binary(t), "the bus has no stream of items, which a service makes", "ingest", "--nats", never.url(), name)
-	for deadline := time.Now().Add(patience); !strings.Contains(out.String(), "is a service running on this bus?"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it waits in silence: %s", out)
-		}
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+	fails(t, binary(t), "the bus has no stream of items, which a service makes", "ingest", "--nats", startBroker(t, nil).url(), fileOf(t, article(1)))
 }
 
 // TestForeignStreams: a stream of another application with a name of ours, or with subjects of one that is made late, is

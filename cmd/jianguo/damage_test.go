@@ -141,14 +141,9 @@ func TestReadOnlyDisk(t *testing.T) {
 		}
 		remount(syscall.MS_RDONLY)
 		for _, args := range [][]string{{"verify"}, {"serve", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0"}} {
-			out, err := exec.Command(k.binary, append(args, "--data", k.data)...).CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "read-only") || strings.Contains(string(out), "goroutine ") {
-				t.Errorf("%v on a read-only disk: %v\n%s", args, err, out)
-			}
+			fails(t, k.binary, "read-only", append(args, "--data", k.data)...)
 		}
 		remount(0)
-		if out, err := exec.Command(k.binary, "verify", "--data", k.data).CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: 20 items") {
-			t.Errorf("%v\n%s", err, out)
-		}
+		does(t, k.binary, "whole: 20 items", "verify", "--data", k.data)
 	})
 }

@@ -29,6 +29,16 @@ func fails(t *testing.T, exe, sentence string, args ...string) {
 	}
 }
 
+// does runs a command that must succeed, and say a sentence.
+func does(t *testing.T, exe, sentence string, args ...string) (out string) {
+	t.Helper()
+	b, err := exec.Command(exe, args...).CombinedOutput()
+	if err != nil || !strings.Contains(string(b), sentence) {
+		t.Fatalf("%v: %v, want %q\n%s", args, err, sentence, b)
+	}
+	return string(b)
+}
+
 // TestMissingFiles: a directory that has lost a file is refused, and stays as it is; so is an
 // old one without a manifest. A directory of the version before gets its manifest.
 func TestMissingFiles(t *testing.T) {
@@ -155,9 +165,7 @@ func TestBackupInterrupted(t *testing.T) {
 	fails(t, s.binary, sentence, "repair", "--without", "exposure.db", "--data", to+".unfinished")
 	fails(t, s.binary, sentence, "serve", "--data", to+".unfinished", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	s.stop() // with a flush
-	if out, err := exec.Command(s.binary, "backup", "--data", s.data, to).CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: 1 items") {
-		t.Errorf("the next backup: %v %s", err, out)
-	}
+	does(t, s.binary, "whole: 1 items", "backup", "--data", s.data, to)
 }
 
 // TestFileCut: a service whose file is cut short while it reads ends with a sentence.
@@ -277,9 +285,7 @@ func TestRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails(t, s.binary, "exposure.db, which belongs to it, is missing", "verify", "--data", s.data)
-	if out, err := exec.Command(s.binary, "repair", "--data", s.data, "--without", datadir.Exposures).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	does(t, s.binary, "whole: 1 items", "repair", "--data", s.data, "--without", datadir.Exposures)
 	s.start()
 	s.ready()
 	if got := s.status("/items/n1"); got != 200 {

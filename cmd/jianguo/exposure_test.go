@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,18 +22,10 @@ func TestDeadExposures(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.ready()
-	conn, err := bus.Connect(s.address.NATS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := connect(t, s.address.NATS)
 	dead := func(args ...string) string {
 		t.Helper()
-		out, err := exec.Command(plainBinary(t), append([]string{"dead", "--data", s.data}, args...)...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("dead %v: %v\n%s", args, err, out)
-		}
-		return string(out)
+		return does(t, plainBinary(t), "", append([]string{"dead", "--data", s.data}, args...)...)
 	}
 	for _, m := range [][2]string{
 		{"exposures.seen.0", `{"user":"ann","items":"no list"}`},
@@ -65,9 +56,7 @@ func TestDeadExposures(t *testing.T) {
 	dead("replay", "1")
 	s.eventually("the letter is back", func() bool { l := lines(); return len(l) == 4 && strings.Contains(l[3], "items: is not an array") })
 
-	if status, body, err := s.post("/exposures/forget", []byte(`{"user":"bob"}`)); status != 204 || err != nil {
-		t.Fatal(status, string(body), err)
-	}
+	s.ask("/exposures/forget", `{"user":"bob"}`, nil)
 	if l := lines(); len(l) != 2 || strings.Contains(strings.Join(l, ""), "yesterday") {
 		t.Errorf("after bob was forgotten: %s", l)
 	}
@@ -81,7 +70,7 @@ func TestDeadExposures(t *testing.T) {
 // the default one. Days are those of the configured time zone.
 func TestScenes(t *testing.T) {
 	t.Parallel()
-	policy := filepath.Join(t.TempDir(), "policy.json")
+	policy := filepath.Join(t.TempDir(), "policy.json") // the name says what it is
 	err := os.WriteFile(policy, []byte(`{"histories": {"default": {"policy": "calendar,months=2"}, "video": {"policy": "rotate,slots=3"},
 		"finds": {"policy": "calendar,months=2"}},
 		"scenes": {"default": {"reads": ["default"], "writes": ["default"]}, "feed": {"reads": ["video"], "writes": ["video"]},
@@ -142,11 +131,7 @@ func TestKinds(t *testing.T) {
 	}
 	s := serve(t, binary(t), dir, "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy)
 	s.ready()
-	conn, err := bus.Connect(s.address.NATS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := connect(t, s.address.NATS)
 	for _, report := range []string{`"seen","items":["s"]`, `"disliked","items":["d"],"scene":"player"`, `"clicked","items":["c"],"scene":"unlisted"`,
 		`"played","items":["p"],"scene":"player"`, `"seen","items":["q"],"scene":"search"`} {
 		s.ask("/exposures", `{"user":"u","kind":`+report+`}`, nil)
@@ -191,11 +176,7 @@ func TestExposureMetrics(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "rotate,slots=5,capacity=64,tail=16", "--exposure-flush", "50ms")
 	s.ready()
-	conn, err := bus.Connect(s.address.NATS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := connect(t, s.address.NATS)
 	var ids []string
 	for i := range 250 {
 		ids = append(ids, fmt.Sprintf(`"i%d"`, i))
@@ -276,11 +257,7 @@ func TestLargestMessages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.ready()
-	conn, err := bus.Connect(s.address.NATS, nats.Token(s.address.Token)) // this user may read dead letters
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := connect(t, s.address.NATS, nats.Token(s.address.Token)) // this user may read dead letters
 	most := int(conn.MaxPayload())
 	long := strings.Repeat("x", 2500<<10)
 	for _, m := range [][2]string{
@@ -294,9 +271,7 @@ func TestLargestMessages(t *testing.T) {
 		}
 	}
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["b"]}`, nil)
-	if status, answer, err := s.post("/items", article(1)); status != 200 {
-		t.Errorf("an item behind them: %d %s %v", status, answer, err)
-	}
+	s.publish(1)
 	dead, err := bus.OpenDead(t.Context(), conn, "")
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,11 +78,9 @@ func fileSizeLimit(t *testing.T, exe string, limit uint64) {
 	if strings.Contains(s.log.String(), "goroutine ") {
 		t.Errorf("the service crashed:\n%s", s.log)
 	}
-	if out, err := exec.Command(exe, "verify", "--data", data).CombinedOutput(); err != nil {
-		t.Fatalf("verify: %v\n%s", err, out)
-	}
+	does(t, exe, "", "verify", "--data", data)
 	s = serve(t, exe, data, "--nats-listen", "127.0.0.1:0")
-	s.eventually("ready again", func() bool { return s.status("/readyz") == 200 })
+	s.ready()
 	for _, n := range items {
 		s.eventually(fmt.Sprintf("item %d has its verdict", n), func() bool { return s.status(fmt.Sprint("/items/n", n)) == 200 })
 	}
@@ -94,8 +91,6 @@ func fileSizeLimit(t *testing.T, exe string, limit uint64) {
 	if status, answer, err := s.post("/filter", fmt.Appendf(nil, `{"user":"u","items":%s}`, ids)); status != 200 || string(answer) != fmt.Sprintf(`{"items":[],"dropped":%d}`, len(seen)) {
 		t.Errorf("acknowledged reports: %d %s %v", status, answer, err)
 	}
-	if status, answer, err := s.post("/items", article(9999)); status != 200 {
-		t.Errorf("a new item: %d %s %v", status, answer, err)
-	}
+	s.publish(9999)
 	s.stop()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -235,9 +234,7 @@ func (f *fleet) compare(events []published) {
 	if err := os.WriteFile(name, lines, 0o600); err != nil {
 		f.t.Fatal(err)
 	}
-	if out, err := exec.Command(f.services[0].binary, "ingest", "--create", "--data", filepath.Join(dir, "data"), "--verdicts", verdicts, name).CombinedOutput(); err != nil {
-		f.t.Fatalf("%v\n%s", err, out)
-	}
+	does(f.t, f.services[0].binary, "", "ingest", "--create", "--data", filepath.Join(dir, "data"), "--verdicts", verdicts, name)
 	raw, err := os.ReadFile(verdicts)
 	if err != nil {
 		f.t.Fatal(err)

@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -16,9 +15,7 @@ import (
 func TestFormat1(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if out, err := exec.Command("tar", "-xzf", "testdata/format-1.tar.gz", "-C", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	does(t, "tar", "", "-xzf", "testdata/format-1.tar.gz", "-C", dir)
 	data := filepath.Join(dir, "data")
 	s := serve(t, plainBinary(t), data, "--nats-listen", "127.0.0.1:0")
 	s.ready()
@@ -49,7 +46,5 @@ func TestFormat1(t *testing.T) {
 		return slices.Equal(answer.Items, []string{"more", "new"})
 	})
 	s.stop()
-	if out, err := exec.Command(plainBinary(t), "verify", "--data", data).CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	does(t, plainBinary(t), "", "verify", "--data", data)
 }

@@ -63,10 +63,7 @@ func startRedisCluster(s *process) (nodes []string, c rueidis.Client) {
 	for range 3 {
 		nodes = append(nodes, startRedis(s.t, "--cluster-enabled", "yes"))
 	}
-	out, err := exec.Command("redis-cli", append(append([]string{"--cluster", "create"}, nodes...), "--cluster-yes")...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("%v\n%s", err, out)
-	}
+	does(s.t, "redis-cli", "", append(append([]string{"--cluster", "create"}, nodes...), "--cluster-yes")...)
 	for _, node := range nodes {
 		s.eventually(node+" finds the cluster whole", func() bool {
 			info, err := exec.Command("redis-cli", "-u", "redis://"+node, "CLUSTER", "INFO").Output()
@@ -208,11 +205,8 @@ func TestLegacyKey(t *testing.T) {
 	addr := startRedis(t)
 	redisDo(t, redisClient(t, addr), "SADD", "seen:{u}", "old")
 	legacy := []string{"--nats-listen", "127.0.0.1:0", "--legacy-redis", "redis://" + addr, "--legacy-key"}
-	out, err := exec.Command(plainBinary(t), append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"},
-		append(legacy, "seen:")...)...).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), `--legacy-key "seen:": it must have {user} once`) {
-		t.Errorf("a key without a user: %v %s", err, out)
-	}
+	fails(t, plainBinary(t), `--legacy-key "seen:": it must have {user} once`,
+		append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"}, append(legacy, "seen:")...)...)
 	s := serve(t, plainBinary(t), t.TempDir(), append(legacy, "shown:{user}")...)
 	s.ready()
 	s.eventually("the log says so", func() bool { return strings.Contains(s.log.String(), "--legacy-key shown:{user}: no ZSET") })

@@ -167,11 +167,7 @@ func TestHostileItems(t *testing.T) {
 func TestOversizePayload(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	conn, err := bus.Connect(s.address.NATS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := connect(t, s.address.NATS)
 	if err := conn.Publish(bus.SubjectPublish, make([]byte, bus.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
 		t.Errorf("one byte too many: %v", err)
 	}
@@ -185,9 +181,7 @@ func TestOversizePayload(t *testing.T) {
 	if err != nil || !bytes.Contains(said, []byte("Maximum Payload Violation")) {
 		t.Errorf("a gigabyte announced: %.300s, %v", said, err)
 	}
-	if status, answer, err := s.post("/items", article(1)); status != 200 {
-		t.Errorf("an ordinary item afterwards: %d %s %v", status, answer, err)
-	}
+	s.publish(1) // an ordinary item afterwards
 	s.stop()
 }
 
@@ -233,9 +227,7 @@ func TestSlowClients(t *testing.T) {
 		many = append(many, conn)
 	}
 	for n := range 20 {
-		if status, answer, err := s.post("/items", article(n)); status != 200 {
-			t.Fatalf("beside %d slow clients: %d %s %v", len(many), status, answer, err)
-		}
+		s.publish(n) // beside slow clients
 	}
 	wg.Wait()
 	s.stop()
@@ -334,9 +326,7 @@ func TestDiskNearlyFull(t *testing.T) {
 	t.Parallel()
 	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
 	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0")
-	if status, answer, err := s.post("/items", article(1)); status != 200 {
-		t.Fatal(status, string(answer), err)
-	}
+	s.publish(1)
 	s.stop()
 	s = serve(t, exe, data, "--nats-listen", "127.0.0.1:0", "--disk-reserve", "999999999")
 	s.eventually("it is said not to be ready", func() bool { return s.status("/readyz") == 503 })
@@ -388,15 +378,7 @@ func TestStreamFull(t *testing.T) {
 	s.ready()
 	s.stop()
 	// No items are applied while the service is stopped. The limit is lowered.
-	conn, err := bus.Connect(b.url())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := b.streams()
 	stream, err := js.Stream(t.Context(), bus.StreamItems)
 	if err != nil {
 		t.Fatal(err)

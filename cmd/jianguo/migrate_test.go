@@ -66,26 +66,20 @@ func TestMigrate(t *testing.T) {
 	s.stop()
 	fails(t, s.binary, "move them there first, with jianguo migrate", append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, fleet...)...)
 	fails(t, s.binary, "the Redis holds no histories", append(migrate, "--export")...)
-	moved := func(want string, args ...string) {
-		t.Helper()
-		if out, err := exec.Command(s.binary, args...).CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
-	moved("30 histories moved and compared", migrate...)
+	does(t, s.binary, "30 histories moved and compared", migrate...)
 	fails(t, s.binary, "have been moved there before", migrate...)
 
 	s = serve(t, s.binary, dir, fleet...)
 	s.eventually("the users have owners", func() bool { return s.status("/readyz") == 200 })
 	s.held(before)
 	verifyStore := []string{"verify", "--exposure-store", redis}
-	moved("whole: histories of 30 users", verifyStore...)
+	does(t, s.binary, "whole: histories of 30 users", verifyStore...)
 	there := seenBy(s, 40, "b")
 	s.held(before)
 	s.held(there)
 	s.stop()
-	moved("40 histories exported and verified", append(migrate, "--export")...)
-	moved("whole", "verify", "--data", dir)
+	does(t, s.binary, "40 histories exported and verified", append(migrate, "--export")...)
+	does(t, s.binary, "whole", "verify", "--data", dir)
 	damageHistories(t, s.binary, redis)
 
 	s = serve(t, s.binary, dir, "--nats-listen", "127.0.0.1:0")

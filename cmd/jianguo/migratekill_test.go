@@ -266,13 +266,6 @@ func TestMigrateKilled(t *testing.T) {
 	const users = 6000
 	addHistories(t, dir, users)
 	command := []string{"migrate", "--data", dir, "--nats", startBroker(t, nil).url(), "--exposure-store", "redis://" + addr}
-	finished := func(want string, args ...string) {
-		t.Helper()
-		if out, err := exec.Command(s.binary, args...).CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
-
 	model := inFile(t, dir)
 	first, inTheMiddle := model, 0
 	for i := range testbed.Count(3, 6, 60) {
@@ -335,7 +328,7 @@ func TestMigrateKilled(t *testing.T) {
 	if d := inRedis(t, c).differs(model); d != "" {
 		t.Fatal(d)
 	}
-	finished(fmt.Sprintf("whole: histories of %d users", len(model)), "verify", "--exposure-store", "redis://"+addr)
+	does(t, s.binary, fmt.Sprintf("whole: histories of %d users", len(model)), "verify", "--exposure-store", "redis://"+addr)
 
 	// Back, into a directory that has other histories.
 	db := stateDB(t, dir)
@@ -366,11 +359,11 @@ func TestMigrateKilled(t *testing.T) {
 	if inTheMiddle == 0 {
 		t.Error("no export was killed in the middle")
 	}
-	finished(fmt.Sprintf("%d histories exported and verified", len(model)), command...)
+	does(t, s.binary, fmt.Sprintf("%d histories exported and verified", len(model)), command...)
 	if d := inFile(t, dir).differs(model); d != "" {
 		t.Fatal(d)
 	}
-	finished("whole", "verify", "--data", dir)
+	does(t, s.binary, "whole", "verify", "--data", dir)
 }
 
 // beginPartitions makes a Redis one that a service has used.

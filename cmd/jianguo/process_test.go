@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
 	"jianguo/internal/testbed"
@@ -174,9 +175,7 @@ func (s *process) stopped() {
 	case <-time.After(patience):
 		s.hang("the service does not end")
 	}
-	if out, err := exec.Command(s.binary, "verify", "--data", s.data).CombinedOutput(); err != nil {
-		s.t.Fatalf("verify: %v\n%s", err, out)
-	}
+	does(s.t, s.binary, "", "verify", "--data", s.data)
 }
 
 // post posts a body and returns the status and the answer.
@@ -253,14 +252,26 @@ func article(n int) []byte {
 // jetstream connects to the service's bus until the test ends.
 func (s *process) jetstream() jetstream.JetStream {
 	s.t.Helper()
-	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
+	return bus.JetStream(connect(s.t, s.address.NATS, nats.Token(s.address.Token)))
+}
+
+// connect connects to a bus until the test ends.
+func connect(t *testing.T, url string, options ...nats.Option) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(url, options...)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	s.t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		s.t.Fatal(err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// fileOf writes lines into a file until the test ends.
+func fileOf(t *testing.T, lines ...[]byte) (name string) {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, bytes.Join(lines, []byte("\n")), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	return js
+	return name
 }

@@ -33,9 +33,7 @@ func startRedisNodes(t *testing.T) *redisCluster {
 	for i := range r.nodes {
 		r.nodes[0].eventually("redis-server starts", func() bool { return strings.Contains(r.cli(i, "PING"), "PONG") })
 	}
-	if out, err := exec.Command("redis-cli", append(create, "--cluster-replicas", "1", "--cluster-yes")...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	does(t, "redis-cli", "", append(create, "--cluster-replicas", "1", "--cluster-yes")...)
 	r.settle()
 	return r
 }

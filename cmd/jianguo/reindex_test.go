@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,11 +44,7 @@ func (a *archive) args(args ...string) []string {
 // run runs the real binary on the directory.
 func (a *archive) run(command string, args ...string) string {
 	a.t.Helper()
-	out, err := exec.Command(a.binary, a.args(append([]string{command, "--data", a.dir}, args...)...)...).CombinedOutput()
-	if err != nil {
-		a.t.Fatalf("%s: %v\n%s", command, err, out)
-	}
-	return string(out)
+	return does(a.t, a.binary, "", a.args(append([]string{command, "--data", a.dir}, args...)...)...)
 }
 
 // verify verifies the directory.
@@ -135,11 +130,7 @@ func newArchive(t *testing.T, binary string) *archive {
 
 func wordsFile(t *testing.T) segmentFlags {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "words.txt")
-	if err := os.WriteFile(path, []byte(sampleWords), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return segmentFlags{UserDict: path}
+	return segmentFlags{UserDict: fileOf(t, []byte(sampleWords))}
 }
 
 // decide has editors decide about a few items; it returns the decisions that can
@@ -229,16 +220,11 @@ func sameVerdicts(t *testing.T, x, fresh *index.Index, seg *segment.Segmenter, s
 // bulletins fills a directory with n articles.
 func (a *archive) bulletins(n int) {
 	a.t.Helper()
-	var lines strings.Builder
-	for i := range n {
-		lines.Write(article(i))
-		lines.WriteByte('\n')
+	lines := make([][]byte, n)
+	for i := range lines {
+		lines[i] = article(i)
 	}
-	path := filepath.Join(a.t.TempDir(), "bulletins.jsonl")
-	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
-		a.t.Fatal(err)
-	}
-	a.run("ingest", "--create", "--durability", "relaxed", path)
+	a.run("ingest", "--create", "--durability", "relaxed", fileOf(a.t, lines...))
 	if err := os.RemoveAll(filepath.Join(a.dir, "bus")); err != nil {
 		a.t.Fatal(err)
 	}

@@ -27,10 +27,7 @@ func TestReindexDiskFull(t *testing.T) {
 		before := a.history()
 		a.flags = wordsFile(t)
 		release := fill(t, disk, 96<<10)
-		out, err := exec.Command(a.binary, a.args("reindex", "--data", a.dir)...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "disk is full") {
-			t.Fatalf("on a full disk: %v\n%s", err, out)
-		}
+		fails(t, a.binary, "disk is full", a.args("reindex", "--data", a.dir)...)
 		release()
 		a.verify()
 		if diff := cmp.Diff(before, a.history()); diff != "" {

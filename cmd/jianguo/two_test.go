@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -93,14 +92,10 @@ func TestTwoServices(t *testing.T) {
 
 	// It starts again from a backup of the other, and what it held is kept.
 	from := filepath.Join(t.TempDir(), "backup")
-	if out, err := exec.Command(y.binary, "backup", "--data", y.data, from).CombinedOutput(); err != nil {
-		t.Fatalf("%s %v", out, err)
-	}
+	does(t, y.binary, "", "backup", "--data", y.data, from)
 	y.ask("/items", string(fleetItem(80)), nil)
 	fails(t, x.binary, "exists: --replace", "restore", "--from", from, x.data)
-	if out, err := exec.Command(x.binary, "restore", "--from", from, "--replace", x.data).CombinedOutput(); err != nil || !strings.Contains(string(out), "is kept in") {
-		t.Fatalf("%s %v", out, err)
-	}
+	does(t, x.binary, "is kept in", "restore", "--from", from, "--replace", x.data)
 	x.args = x.args[:len(x.args)-5]
 	x.start()
 	same(t, x, y, 84)
@@ -144,11 +139,8 @@ func TestPolicyOfTwoServices(t *testing.T) {
 		y.ask("/items", string(fleetItem(n)), nil)
 	}
 	from := filepath.Join(t.TempDir(), "backup")
-	for _, args := range [][]string{{"backup", "--data", y.data, from}, {"restore", "--from", from, "--replace", x.data}} {
-		if out, err := exec.Command(x.binary, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s %v", args, out, err)
-		}
-	}
+	does(t, x.binary, "", "backup", "--data", y.data, from)
+	does(t, x.binary, "", "restore", "--from", from, "--replace", x.data)
 	x.args = y.args
 	x.start()
 	x.ready()
