@@ -118,9 +118,7 @@ func TestManyConnections(t *testing.T) {
 	s.ready()
 	s.flood("127.0.0.2", 1000, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	for n := range 20 {
-		if status, answer, err := s.post("/items", article(n)); status != 200 {
-			t.Fatalf("item %d beside idle connections: %d %s %v", n, status, answer, err)
-		}
+		s.publish(n)
 	}
 	var open int
 	for ; open < 1000; open++ {
@@ -134,9 +132,7 @@ func TestManyConnections(t *testing.T) {
 		t.Errorf("the bus took %d connections", open)
 	}
 	for n := 20; n < 40; n++ {
-		if status, answer, err := s.post("/items", article(n)); status != 200 {
-			t.Fatalf("item %d beside connections to the bus: %d %s %v", n, status, answer, err)
-		}
+		s.publish(n)
 	}
 	s.stop()
 }
@@ -147,9 +143,7 @@ func TestNoDescriptors(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	s.ready()
-	if status, answer, err := s.post("/items", article(0)); status != 200 {
-		t.Fatal(status, string(answer), err)
-	}
+	s.publish(0)
 	js := s.jetstream()
 	for try := 1; !s.withoutDescriptors(js, article(try)); try++ {
 		if try == 5 {
@@ -157,9 +151,7 @@ func TestNoDescriptors(t *testing.T) {
 		}
 		s.ready()
 	}
-	if status, answer, err := s.post("/items", article(9)); status != 200 {
-		t.Errorf("afterwards: %d %s %v", status, answer, err)
-	}
+	s.publish(9)
 	s.stop()
 }
 
@@ -230,9 +222,7 @@ func TestManyPolls(t *testing.T) {
 		t.Errorf("a reader too many: %d", status)
 	}
 	for n := range 20 {
-		if status, answer, err := s.post("/items", article(n)); status != 200 {
-			t.Fatalf("item %d beside polls: %d %s %v", n, status, answer, err)
-		}
+		s.publish(n)
 	}
 	if status := s.as("", "DELETE", "/items/n1", ""); status != 200 {
 		t.Errorf("a withdrawal beside polls: %d", status)

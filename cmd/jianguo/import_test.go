@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -118,22 +117,6 @@ func (h history) store(t *testing.T, c rueidis.Client, kind, user string, n int)
 	redisDo(t, c, words...)
 }
 
-// check asks for everything that users have seen.
-func (h history) check(s *process) {
-	s.t.Helper()
-	for user, ids := range h {
-		body, _ := json.Marshal(map[string]any{"user": user, "items": append([]string{"never seen by " + user}, ids...)})
-		var answer struct {
-			Items    []string
-			Degraded string
-		}
-		s.ask("/filter", string(body), &answer)
-		if answer.Degraded != "" || len(answer.Items) != 1 {
-			s.t.Errorf("%s: %d of %d came back %.5q %s", user, len(answer.Items)-1, len(ids), answer.Items, answer.Degraded)
-		}
-	}
-}
-
 // TestImportAll imports all users of every type from a Redis Cluster of three, while users who are imported see more,
 // and through kills, and finds all of it in the filter without the old store, which remains as it was.
 func TestImportAll(t *testing.T) {
@@ -180,7 +163,7 @@ func TestImportAll(t *testing.T) {
 	s.stop()
 	s = serve(t, s.binary, s.data, args...)
 	s.ready()
-	h.check(s)
+	s.held(h)
 }
 
 // digests are the digests of all nodes' data.

@@ -36,7 +36,7 @@ func TestRedisTLS(t *testing.T) {
 		fails(t, plainBinary(t), c.sentence, "serve", "--data", file("none"), "--listen", "127.0.0.1:0", "--nats", bus, "--exposure-store", c.address)
 	}
 	s := serve(t, plainBinary(t), file("data"), "--nats", bus, "--exposure-store", good)
-	s.eventually("the users have owners", func() bool { return s.status("/readyz") == 200 })
+	s.ready()
 	s.held(seenBy(s, 6, "a"))
 	s.jianguo("verify", "--exposure-store", good)
 	s.stop()
