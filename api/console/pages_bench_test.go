@@ -45,7 +45,7 @@ func BenchmarkPages(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := fixture.Open(ctx, fixture.Config{Dir: dir, Segmenter: seg})
+	r, err := fixture.Open(ctx, fixture.Config{Dir: dir})
 	if err != nil {
 		b.Fatal(err)
 	}
