@@ -34,45 +34,26 @@ func OpenKept(dir string, log *slog.Logger) (Kept, error) {
 	return k, nil
 }
 
-// Errors that end a service.
-var (
-	ErrFileGone = errors.New("was removed or replaced while the service ran")
-	ErrFileCut  = errors.New("was cut short while the service ran: put a backup of the directory in its place")
-)
-
-// gone returns the names of files that were removed or replaced.
-func (k *Kept) gone() (names []string) {
-	for name, was := range k.were {
-		if info, err := os.Stat(filepath.Join(k.dir, name)); errors.Is(err,
-			fs.ErrNotExist) || err == nil && !os.SameFile(was, info) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// cut returns the name of a file that has become shorter, "" if none has: SQLite never
-// shortens a file that is in use.
-func (k *Kept) cut() string {
-	for name, was := range k.were {
-		if info, err := os.Stat(filepath.Join(k.dir, name)); err == nil {
-			if info.Size() < was.Size() {
-				return name
-			}
-			k.were[name] = info
-		}
-	}
-	return ""
+// look returns what a file is now, nil if that is unknown, and whether it was removed or replaced.
+func (k *Kept) look(name string) (info fs.FileInfo, gone bool) {
+	info, err := os.Stat(filepath.Join(k.dir, name))
+	return info, errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(k.were[name], info)
 }
 
 // Watch ends the service when a file is removed or cut short: what it wrote would be lost.
 func (k *Kept) Watch(ctx context.Context) error {
 	for wait.For(ctx, time.Second) == nil {
-		if names := k.gone(); len(names) > 0 {
-			return fmt.Errorf("data directory %s: %s %w", k.dir, names[0], ErrFileGone)
-		}
-		if name := k.cut(); name != "" {
-			return fmt.Errorf("data directory %s: %s %w", k.dir, name, ErrFileCut)
+		for name, was := range k.were {
+			switch info, gone := k.look(name); {
+			case gone:
+				return fmt.Errorf("data directory %s: %s was removed or replaced while the service ran", k.dir, name)
+			case info == nil:
+			case info.Size() < was.Size(): // SQLite never shortens a file that is in use
+				return fmt.Errorf("data directory %s: %s was cut short while the service ran: put a backup of the "+
+					"directory in its place", k.dir, name)
+			default:
+				k.were[name] = info
+			}
 		}
 	}
 	return nil
@@ -85,9 +66,12 @@ const rescued = ".rescued"
 // that puts the copies in their place once all are closed. Where there is another file by
 // now, the copy stays beside it.
 func (k *Kept) Rescue(copies map[string]func(to string) error) (settle func() error, err error) {
-	names := k.gone()
-	for _, name := range names {
-		err = errors.Join(err, copies[name](filepath.Join(k.dir, name+rescued)))
+	var names []string
+	for name := range k.were {
+		if _, gone := k.look(name); gone {
+			names = append(names, name)
+			err = errors.Join(err, copies[name](filepath.Join(k.dir, name+rescued)))
+		}
 	}
 	return func() error {
 		for _, name := range names {
