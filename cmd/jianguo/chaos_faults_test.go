@@ -62,7 +62,6 @@ var externalFaults = []*fault{
 		c.broker.stop()
 		time.Sleep(100 * time.Millisecond)
 		c.kill()
-		c.ended <- nil // for the end of the round
 		c.broker.start()
 	}},
 	{name: "power cut", cut: true, forGood: true},

@@ -292,8 +292,7 @@ func (c *chaos) onDisk() (cut func()) {
 // gone reports whether the service has ended by itself.
 func (c *chaos) gone() bool {
 	select {
-	case err := <-c.ended:
-		c.ended <- err
+	case <-c.ended:
 		return true
 	default:
 		return false

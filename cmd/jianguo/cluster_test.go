@@ -76,14 +76,7 @@ func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t}
 	ports := freePorts(t, 6)
-	program := filepath.Join(t.TempDir(), "nats-server")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
-	}
+	program := linked(t, "nats-server")
 	var routes []string
 	for _, p := range ports[3:] {
 		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", p))
@@ -110,15 +103,7 @@ func startCluster(t *testing.T) *cluster {
 
 func (c *cluster) start(i int) {
 	c.t.Helper()
-	n := c.nodes[i]
-	n.log, n.ended = new(lockedBuffer), make(chan error, 1)
-	cmd := exec.Command(n.binary, n.data)
-	cmd.Stderr = n.log
-	if err := n.launch(cmd); err != nil {
-		c.t.Fatal(err)
-	}
-	n.cmd = cmd
-	go func(ended chan<- error) { err := cmd.Wait(); ended <- err; close(ended) }(n.ended)
+	c.nodes[i].run(exec.Command(c.nodes[i].binary, c.nodes[i].data))
 }
 
 func (c *cluster) url() string { return strings.Join(c.clients[:], ",") }
@@ -126,15 +111,7 @@ func (c *cluster) url() string { return strings.Join(c.clients[:], ",") }
 // streams connects to the JetStream of the cluster, once it has elected its leaders.
 func (c *cluster) streams() jetstream.JetStream {
 	c.t.Helper()
-	conn, err := nats.Connect(c.url(), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	js := bus.JetStream(connect(c.t, c.url(), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true)))
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 		_, err := js.AccountInfo(ctx)

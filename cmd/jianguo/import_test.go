@@ -22,35 +22,23 @@ import (
 // startRedis starts a redis-server and returns its address.
 func startRedis(t *testing.T, args ...string) string {
 	t.Helper()
-	for range 10 { // another process may take the port first
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	addr := fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0])
+	cmd := exec.Command("redis-server", append([]string{"--port", addr[len("127.0.0.1:"):], "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--dir", t.TempDir()}, args...)...)
+	if err := testbed.Start(cmd); err != nil {
+		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
+	}
+	exited := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(exited) }()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if c, err := net.Dial("tcp", addr); err == nil {
+			_ = c.Close()
+			return addr
 		}
-		port := l.Addr().(*net.TCPAddr).Port
-		_ = l.Close()
-		if port > 55535 { // the port of a cluster's bus is 10,000 higher
-			continue
-		}
-		cmd := exec.Command("redis-server", append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--dir", t.TempDir()}, args...)...)
-		if err := testbed.Start(cmd); err != nil {
-			t.Fatalf("%v (Debian: apt-get install redis-server)", err)
-		}
-		exited := make(chan struct{})
-		go func() { _ = cmd.Wait(); close(exited) }()
-		t.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-			if c, err := net.Dial("tcp", addr); err == nil {
-				_ = c.Close()
-				return addr
-			}
-			select {
-			case <-exited:
-			default:
-				continue
-			}
-			break
+		select {
+		case <-exited:
+			t.Fatal("redis-server has ended")
+		default:
 		}
 	}
 	t.Fatal("redis-server does not start")

@@ -29,11 +29,17 @@ const patience = 2 * time.Minute
 // binary returns a path under which the test binary runs as jianguo.
 func binary(t *testing.T) string {
 	t.Helper()
+	return linked(t, "jianguo")
+}
+
+// linked returns a path with a name under which the test binary runs as another program.
+func linked(t *testing.T, name string) string {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "jianguo")
+	path := filepath.Join(t.TempDir(), name)
 	if err := os.Symlink(self, path); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +84,7 @@ type process struct {
 	env     []string              // further variables of its environment
 	launch  func(*exec.Cmd) error // starts the process
 	cmd     *exec.Cmd             // the last process
-	ended   chan error            // receives how the last process ended, once
+	ended   chan error            // receives how the last process ended, and is closed
 	address datadir.Holder        // where the last process is reached
 	log     *lockedBuffer         // what the last process logged
 }
@@ -98,14 +104,21 @@ func serve(t *testing.T, binary, data string, args ...string) *process {
 // begin starts a process.
 func (s *process) begin() {
 	s.t.Helper()
-	s.log, s.ended = new(lockedBuffer), make(chan error, 1)
 	cmd := exec.Command(s.binary, append([]string{"serve", "--log-level", "info", "--data", s.data, "--listen", "127.0.0.1:0"}, s.args...)...)
-	cmd.Stderr, cmd.Env = s.log, append(os.Environ(), s.env...)
+	cmd.Env = append(os.Environ(), s.env...)
+	s.run(cmd)
+}
+
+// run starts a command as the process.
+func (s *process) run(cmd *exec.Cmd) {
+	s.t.Helper()
+	s.log, s.ended = new(lockedBuffer), make(chan error, 1)
+	cmd.Stdout, cmd.Stderr = s.log, s.log
 	if err := s.launch(cmd); err != nil {
 		s.t.Fatal(err)
 	}
 	s.cmd = cmd
-	go func(ended chan<- error) { ended <- cmd.Wait() }(s.ended)
+	go func(ended chan<- error) { ended <- cmd.Wait(); close(ended) }(s.ended)
 }
 
 // start starts a process and waits until its bus can be reached.

@@ -41,15 +41,8 @@ func startRedisNodes(t *testing.T) *redisCluster {
 func (r *redisCluster) start(i int) {
 	r.t.Helper()
 	n := r.nodes[i]
-	n.log, n.ended = new(lockedBuffer), make(chan error, 1)
-	cmd := exec.Command(n.binary, "--port", fmt.Sprint(r.ports[i]), "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
-		"--repl-diskless-sync-delay", "0", "--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--dir", n.data)
-	cmd.Stdout, cmd.Stderr = n.log, n.log
-	if err := n.launch(cmd); err != nil {
-		r.t.Fatalf("%v (Debian: apt-get install redis-server)", err)
-	}
-	n.cmd = cmd
-	go func(ended chan<- error) { err := cmd.Wait(); ended <- err; close(ended) }(n.ended)
+	n.run(exec.Command(n.binary, "--port", fmt.Sprint(r.ports[i]), "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
+		"--repl-diskless-sync-delay", "0", "--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--dir", n.data))
 }
 
 // cli asks a node; what a node says that does not answer is empty.
