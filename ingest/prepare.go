@@ -74,13 +74,11 @@ func Fingerprint(t *segment.Text) simhash.Print {
 	return s.Print()
 }
 
-// IndexConfig is the configuration of an index whose kept texts a segmenter reads. A Recipe that is given stays.
+// IndexConfig is the configuration of an index whose kept texts a segmenter reads.
 func IndexConfig(seg *segment.Segmenter, cfg index.Config) index.Config {
 	cfg.Normal = func(title, body string) compare.Text { return Normal(seg, title, body) }
 	cfg.Original = func(title, body string) *reason.Original { return Original(seg, title, body) }
-	if cfg.Recipe == nil {
-		cfg.Recipe = func() (string, error) { return seg.Recipe(), nil }
-	}
+	cfg.Recipe = func() (string, error) { return seg.Recipe(), nil }
 	return cfg
 }
 

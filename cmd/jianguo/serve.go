@@ -30,7 +30,6 @@ import (
 	"jianguo/internal/disk"
 	"jianguo/internal/must"
 	"jianguo/internal/steady"
-	"jianguo/segment"
 )
 
 type serveCmd struct {
@@ -116,27 +115,17 @@ func (f *serveFlags) openHTTP(s *service) {
 	})
 }
 
-// openCore locks the data directory and opens the catalogue. The dictionary loads
-// at the same time.
+// openCore locks the data directory and opens the catalogue.
 func (f *serveFlags) openCore(co *streams, s *service) {
 	var err error
 	s.histories, err = exposure.ReadPolicies(f.ExposurePolicy)
 	must.Dof(err, "--exposure-policy")
 	s.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
 	s.closers.add(s.lock.Close)
-	s.segmenter = new(segment.Segmenter)
-	loaded := make(chan error, 1)
-	go func() { loaded <- must.Catch(func() { s.segmenter.Become(must.Get(f.segmenter())) }) }()
+	s.segmenter = must.Get(f.segmenter())
 	screen := co.progress.stages("loading")
 	s.index = must.Get(index.Open(co.ctx, ingest.IndexConfig(s.segmenter, index.Config{Dir: s.dir, Policy: f.policy(),
-		Recorded: f.recorded,
-		Recipe: func() (string, error) {
-			if err := <-loaded; err != nil {
-				return "", err
-			}
-			return s.segmenter.Recipe(), nil
-		},
-		Language: f.Language, Relaxed: f.Durability == "relaxed",
+		Recorded: f.recorded, Language: f.Language, Relaxed: f.Durability == "relaxed",
 		SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log, Metrics: s.metrics,
 		Progress: func(stage string, done, total int64) {
 			screen(stage, done, total)
