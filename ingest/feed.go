@@ -15,15 +15,15 @@ import (
 	"jianguo/internal/wait"
 )
 
-// MaxInFlight limits the items that wait for their outcome.
-const MaxInFlight = 2048
+// maxInFlight limits the items that wait for their outcome.
+const maxInFlight = 2048
 
 // outcomeWait is the time after which an item without outcome is published again.
 // Publishing twice is safe: the second delivery changes nothing.
 const outcomeWait = 60 * time.Second
 
-// StoreWait is how long the bus may take to store an item before it is published again.
-const StoreWait = 10 * time.Second
+// storeWait is how long the bus may take to store an item before it is published again.
+const storeWait = 10 * time.Second
 
 const publishTries = 3
 
@@ -38,15 +38,19 @@ type Feed struct {
 }
 
 // NewFeed makes a Feed. done is called with the outcome of each item, one at a time; line is that of Add.
-func NewFeed(js jetstream.JetStream, done func(line int, o *Outcome, err error)) (*Feed, error) {
+func NewFeed(conn *nats.Conn, done func(line int, o *Outcome, err error)) (*Feed, error) {
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*maxInFlight),
+		jetstream.WithPublishAsyncTimeout(storeWait))
+	if err != nil {
+		return nil, err
+	}
 	p := &Feed{done: done}
-	p.items.SetLimit(MaxInFlight)
-	var err error
+	p.items.SetLimit(maxInFlight)
 	p.Publisher, err = NewPublisher(js)
 	return p, err
 }
 
-// Add sends one item; it waits while MaxInFlight items have no outcome yet.
+// Add sends one item; it waits while maxInFlight items have no outcome yet.
 func (p *Feed) Add(ctx context.Context, line int, payload []byte) error {
 	outcome, err := p.Publish(bus.SubjectPublish, payload)
 	p.items.Go(func() error {

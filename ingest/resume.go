@@ -94,14 +94,12 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 		n, _ := strconv.ParseUint(info.Config.Metadata[foreignKey], 10, 64) // 0 where there is none
 		number = o.last - min(n, o.last)
 	}
-	if _, known := o.index.Applied(); number > known {
-		if o.catchesUp != nil {
-			if yes, err := o.catchesUp(ctx); err != nil {
-				return known, err
-			} else if yes {
-				o.ahead.Store(number)
-				return known, errOthers
-			}
+	if _, known := o.index.Applied(); number > known && o.catchesUp != nil {
+		if yes, err := o.catchesUp(ctx); err != nil {
+			return known, err
+		} else if yes {
+			o.ahead.Store(number)
+			return known, errOthers
 		}
 	}
 	// It may have caught up just now.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 
 	"jianguo/bus"
 	"jianguo/ingest"
@@ -17,11 +17,11 @@ import (
 	"jianguo/internal/wait"
 )
 
-// ingestLoad publishes as `jianguo ingest` does: at most ingest.MaxInFlight articles wait for their verdicts.
+// ingestLoad publishes as `jianguo ingest` does.
 type ingestLoad struct {
 	items  []*ingest.Item // published under new ids, each once at most
 	prefix string         // of the ids of this run
-	js     jetstream.JetStream
+	conn   *nats.Conn
 }
 
 // measureIngest measures the service on a bus: the highest rate of articles a second, and the time from
@@ -29,9 +29,7 @@ type ingestLoad struct {
 func measureIngest(ctx context.Context, c ingestCmd, url string, items []*ingest.Item) *ingestResult {
 	conn := must.Get(bus.Connect(url))
 	defer conn.Close()
-	l := &ingestLoad{items: items, prefix: fmt.Sprintf("bench-%d-", time.Now().UnixNano()),
-		js: must.Get(jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
-			jetstream.WithPublishAsyncTimeout(ingest.StoreWait)))}
+	l := &ingestLoad{items: items, prefix: fmt.Sprintf("bench-%d-", time.Now().UnixNano()), conn: conn}
 	res := &ingestResult{Prefilled: l.settled(ctx), Items: len(items) / 2}
 	_, took := l.publish(ctx, 0, res.Items, 0)
 	res.Seconds = took.Seconds()
@@ -50,7 +48,7 @@ func (l *ingestLoad) settled(ctx context.Context) (events uint64) {
 	for before := events + 1; before != events; {
 		before = events
 		must.Do(wait.For(ctx, time.Second))
-		events = must.Get(l.js.Stream(ctx, bus.StreamVerdicts)).CachedInfo().State.LastSeq
+		events = must.Get(bus.JetStream(l.conn).Stream(ctx, bus.StreamVerdicts)).CachedInfo().State.LastSeq
 	}
 	return events
 }
@@ -68,7 +66,7 @@ func (l *ingestLoad) publish(ctx context.Context, from, n int, step time.Duratio
 	start := time.Now()
 	due := func(k int) time.Time { return start.Add(time.Duration(k) * step) }
 	var failed error
-	feed := must.Get(ingest.NewFeed(l.js, func(k int, o *ingest.Outcome, err error) {
+	feed := must.Get(ingest.NewFeed(l.conn, func(k int, o *ingest.Outcome, err error) {
 		took[k] = micros(time.Since(due(k)))
 		if err == nil && o.Error != "" {
 			err = errors.New(o.Error)

@@ -107,7 +107,7 @@ func (c *backupCmd) copy(co *streams) {
 		c.files(co.ctx, 0)
 		return
 	}
-	conn := must.Get(service.connect(&co.ctx, co.log))
+	conn := must.Get(service.connect(co))
 	defer conn.Close()
 	c.copyLive(co, conn, service.StreamPrefix)
 }

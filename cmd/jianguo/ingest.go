@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/index"
 	"jianguo/ingest"
@@ -120,9 +119,7 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*inges
 	bar := co.progress.bar(-1, "publishing")
 	late := time.AfterFunc(silence, func() { fmt.Fprintln(co.err, noVerdict) })
 	defer late.Stop()
-	js := must.Get(jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*ingest.MaxInFlight),
-		jetstream.WithPublishAsyncTimeout(ingest.StoreWait)))
-	p := must.Get(ingest.NewFeed(js, func(line int, o *ingest.Outcome, err error) {
+	p := must.Get(ingest.NewFeed(conn, func(line int, o *ingest.Outcome, err error) {
 		s.Items++
 		late.Stop()
 		_ = bar.Add(1)

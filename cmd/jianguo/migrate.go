@@ -40,7 +40,7 @@ func (c *migrateCmd) Run(co *streams) error {
 		histories, err := exposure.ReadPolicies(c.ExposurePolicy)
 		must.Dof(err, "--exposure-policy")
 		service := reachFlags{NATS: c.NATS, busAccess: c.busAccess}
-		conn := must.Get(service.connect(&co.ctx, co.log))
+		conn := must.Get(service.connect(co))
 		defer conn.Close()
 		js := bus.JetStream(conn)
 		must.Get(js.AccountInfo(co.ctx))

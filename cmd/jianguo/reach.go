@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"regexp"
 	"strings"
@@ -77,7 +76,7 @@ func (f *reachFlags) reach(co *streams) (*nats.Conn, error) {
 		}
 		f.use(holder)
 	}
-	return f.connect(&co.ctx, co.log)
+	return f.connect(co)
 }
 
 // use takes the address of a service. Only the embedded bus of a service has a token in the lock file.
@@ -88,11 +87,11 @@ func (f *reachFlags) use(h datadir.Holder) {
 // gated begins the subjects that an embedded bus maps public ones to.
 var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
 
-// connect connects to the bus of a running service. If the bus does not permit what the command does, ctx becomes one
-// that ends with an error that says so.
-func (f *reachFlags) connect(ctx *context.Context, log *slog.Logger) (*nats.Conn, error) {
-	permitted, giveUp := context.WithCancelCause(*ctx)
-	*ctx = permitted
+// connect connects to the bus of a running service. If the bus does not permit what the command does, the context of
+// the command ends with an error that says so.
+func (f *reachFlags) connect(co *streams) (*nats.Conn, error) {
+	permitted, giveUp := context.WithCancelCause(co.ctx)
+	co.ctx = permitted
 	options := append(append(f.options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription,
 		err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
@@ -101,7 +100,7 @@ func (f *reachFlags) connect(ctx *context.Context, log *slog.Logger) (*nats.Conn
 				gated.ReplaceAllString(err.Error(), "")))
 			return
 		}
-		log.Warn("bus", "error", err)
+		co.log.Warn("bus", "error", err)
 	}))
 	if f.Token != "" {
 		options = append(options, nats.Token(f.Token))

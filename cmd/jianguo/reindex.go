@@ -48,7 +48,7 @@ func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter) (report *index
 		must.Do(errors.Join(err, lock.Close()))
 		return report
 	}
-	conn := must.Get(where.connect(&co.ctx, co.log))
+	conn := must.Get(where.connect(co))
 	defer conn.Close()
 	return must.Get(askToReindex(co, conn, seg.Recipe()))
 }
