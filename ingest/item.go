@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -228,11 +227,8 @@ func (p *payload) text(name string, limit int) string {
 		p.refuse(name, "is not text")
 		return ""
 	}
-	s := raw[1 : len(raw)-1]
-	if bytes.IndexByte(s, '\\') >= 0 {
-		// The value is valid JSON already. The only error left is half of a surrogate pair.
-		s, _ = jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
-	}
+	// The value is valid JSON already. The only error left is half of a surrogate pair.
+	s, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	if len(s) > limit {
 		p.note(tooLarge(name, "has", len(s), limit))
 	}
