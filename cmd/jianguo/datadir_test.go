@@ -185,14 +185,8 @@ func TestFileCut(t *testing.T) {
 	for n := range 40 { // errors, but answers
 		_, _, _ = s.get("/items/n" + strconv.Itoa(n))
 	}
-	select {
-	case err := <-s.ended:
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-			t.Errorf("it ended by %v", err)
-		}
-	case <-time.After(patience):
-		s.hang("the service goes on")
+	if exit, ok := errors.AsType[*exec.ExitError](s.end()); !ok || exit.ExitCode() != 1 {
+		t.Errorf("it ended by %v", exit)
 	}
 	if want := "index.db was cut short while the service ran"; !strings.Contains(s.log.String(), want) || strings.Contains(s.log.String(), "goroutine ") {
 		t.Errorf("it does not say %q:\n%s", want, s.log)
@@ -213,13 +207,8 @@ func TestFileRemoved(t *testing.T) {
 			if err := os.Remove(filepath.Join(s.data, name)); err != nil {
 				t.Fatal(err)
 			}
-			select {
-			case err := <-s.ended:
-				if err == nil {
-					t.Error("an orderly end")
-				}
-			case <-time.After(patience):
-				s.hang("the service goes on")
+			if s.end() == nil {
+				t.Error("an orderly end")
 			}
 			if want := name + " was removed or replaced while the service ran"; !strings.Contains(s.log.String(), want) {
 				t.Errorf("it does not say %q:\n%s", want, s.log)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -31,13 +30,8 @@ func TestStopWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.signal(syscall.SIGTERM)
-	select {
-	case err := <-s.ended:
-		if err == nil || !strings.Contains(s.log.String(), "not finished 2s after the signal") {
-			t.Errorf("%v\n%s", err, s.log)
-		}
-	case <-time.After(patience):
-		s.hang("the service does not end")
+	if err := s.end(); err == nil || !strings.Contains(s.log.String(), "not finished 2s after the signal") {
+		t.Errorf("%v\n%s", err, s.log)
 	}
 	unlock()
 	s.start()

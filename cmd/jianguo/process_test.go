@@ -180,15 +180,22 @@ func (s *process) stop() {
 // stopped waits for a service that is ending, and verifies its directory.
 func (s *process) stopped() {
 	s.t.Helper()
-	select {
-	case err := <-s.ended:
-		if err != nil {
-			s.t.Fatalf("an orderly end: %v\n%s", err, s.log)
-		}
-	case <-time.After(patience):
-		s.hang("the service does not end")
+	if err := s.end(); err != nil {
+		s.t.Fatalf("an orderly end: %v\n%s", err, s.log)
 	}
 	does(s.t, s.binary, "", "verify", "--data", s.data)
+}
+
+// end waits for a service that is ending, and returns how it ended.
+func (s *process) end() error {
+	s.t.Helper()
+	select {
+	case err := <-s.ended:
+		return err
+	case <-time.After(patience):
+		s.hang("the service does not end")
+		return nil
+	}
 }
 
 // post posts a body and returns the status and the answer.
