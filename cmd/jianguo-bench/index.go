@@ -77,7 +77,7 @@ func (c *indexCmd) Run(co *streams) error {
 		if c.N == 0 {
 			must.Do(errors.New("how many items? N is 0"))
 		}
-		b := &indexBench{indexCmd: *c, items: population{familySize: 3000, seed: seed},
+		b := &indexBench{indexCmd: *c, items: population{familySize: 3000},
 			r: rand.New(rand.NewPCG(seed, 7)), began: time.Now().Add(-time.Duration(c.N) * time.Millisecond)}
 		b.res.N = c.N
 		b.open(co.ctx)

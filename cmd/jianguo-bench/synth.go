@@ -12,7 +12,6 @@ import (
 // and a number: item 7 is the same in every run, and does not depend on the six before it.
 type population struct {
 	familySize int // how many items a family has
-	seed       uint64
 }
 
 // familyShare is the share of items in families.
@@ -32,7 +31,7 @@ const (
 )
 
 func (p *population) stream(kind, i uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(p.seed*8+kind, i))
+	return rand.New(rand.NewPCG(seed*8+kind, i))
 }
 
 // family is the family of item i, or ok is false. One family follows another, each spread evenly over its stretch.

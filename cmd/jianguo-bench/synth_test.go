@@ -7,7 +7,7 @@ import (
 )
 
 func TestPopulation(t *testing.T) {
-	p := population{seed: 1, familySize: 50}
+	p := population{familySize: 50}
 	const n = 50000
 	families, relatives := map[uint64][]simhash.Fingerprint{}, 0
 	for i := range uint64(n) {

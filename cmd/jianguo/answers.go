@@ -67,7 +67,7 @@ func (s *service) answerReindex() error {
 			defer one.Unlock()
 			var answer renewal
 			recipe := string(m.Data)
-			err := must.Catch(func() { answer.Report = s.reindex(context.Background(), recipe) })
+			err := must.Catch(func() { answer.Report = s.reindex(recipe) })
 			if err != nil {
 				s.log.Error("reindex not finished", "recipe", recipe, "error", err)
 				answer.Error = err.Error()
@@ -91,14 +91,14 @@ func (s *service) answer(m *nats.Msg, v any) {
 
 // reindex reads the files that make the recipe again, and compares items by it from then on,
 // while articles arrive. Package must ends it.
-func (s *service) reindex(ctx context.Context, recipe string) *index.ReindexReport {
+func (s *service) reindex(recipe string) *index.ReindexReport {
 	seg := must.Get(s.flags.segmenter())
 	if seg.Recipe() != recipe {
 		must.Do(fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe "+
 			"%s, and those of this command %s: change the files of the service, and name them here",
 			seg.Recipe(), recipe))
 	}
-	report := must.Get(s.index.Reindex(ctx, index.ReindexConfig{Recipe: recipe,
+	report := must.Get(s.index.Reindex(context.Background(), index.ReindexConfig{Recipe: recipe,
 		Analyze: ingest.Analyzer(seg), Logger: s.log}, func() { s.segmenter.Become(seg) }))
 	s.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed,
 		"items", report.Items, "seconds", report.Seconds)
