@@ -96,8 +96,7 @@ func parse(c *cli, args []string, out, errOut io.Writer) (*kong.Context, error) 
 	parser := newParser(c, kong.Description(about), kong.Writers(out, errOut), kong.ValueFormatter(flagHelp),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	command, err := parser.Parse(args)
-	var mistake *kong.ParseError
-	if errors.As(err, &mistake) {
+	if mistake, ok := errors.AsType[*kong.ParseError](err); ok {
 		at := parser.Model.Node
 		for _, step := range mistake.Context.Path {
 			if step.Command != nil {

@@ -53,8 +53,7 @@ func (f *reachFlags) choose() error {
 // bus of that service.
 func (f *reachFlags) acquire(command string) (*datadir.Lock, error) {
 	lock, err := datadir.Acquire(f.Data, datadir.Holder{Command: command})
-	var held *datadir.InUseError
-	if errors.As(err, &held) && held.Holder.NATS != "" {
+	if held, ok := errors.AsType[*datadir.InUseError](err); ok && held.Holder.NATS != "" {
 		f.use(held.Holder)
 		return nil, nil
 	}

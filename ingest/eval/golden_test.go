@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -33,14 +32,12 @@ func sampleFile[T any](t testing.TB, name string, decode func([]byte) (T, error)
 		t.Fatal(err)
 	}
 	var out []T
-	lines := bufio.NewScanner(bytes.NewReader(file))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		v, err := decode(lines.Bytes())
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+	if err := jsonl.Read(bytes.NewReader(file), "-", func(_ int, line []byte) error {
+		v, err := decode(line)
 		out = append(out, v)
+		return err
+	}); err != nil {
+		t.Fatalf("%s: %v", name, err)
 	}
 	return out
 }
