@@ -214,7 +214,8 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		FlushAge:   f.ExposureFlush,
 		FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
-			l := bus.DeadLetter{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error()}
+			l := bus.DeadLetter{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time,
+				Reason: reason.Error()}
 			if bad, ok := errors.AsType[*wire.Error](reason); ok {
 				l.Field = bad.Field
 			}
