@@ -216,7 +216,6 @@ func TestSlowClients(t *testing.T) {
 			}
 		})
 	}
-	var many []net.Conn
 	for range 600 { // more than the service works on and queues
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
@@ -224,7 +223,6 @@ func TestSlowClients(t *testing.T) {
 		}
 		defer conn.Close()
 		fmt.Fprintf(conn, "POST /items HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{\"id\":")
-		many = append(many, conn)
 	}
 	for n := range 20 {
 		s.publish(n) // beside slow clients
