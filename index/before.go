@@ -44,12 +44,12 @@ func (b *before) keepCluster(clusters *resident.Clusters, id uint32) {
 }
 
 func (b *batch) post(ordinal uint32, p resident.Posting) {
-	b.x.matcher.Post(ordinal, p)
+	p.AddTo(b.x.tables.Bands, ordinal)
 	b.before.postings = append(b.before.postings, change{ordinal, p, false})
 }
 
 func (b *batch) unpost(ordinal uint32, p resident.Posting) {
-	b.x.matcher.Unpost(ordinal, p)
+	p.RemoveFrom(b.x.tables.Bands, ordinal)
 	b.before.postings = append(b.before.postings, change{ordinal, p, true})
 }
 
@@ -68,9 +68,9 @@ func (b *batch) learn(a *Article, ordinal uint32) {
 func (x *catalogue) restore(b *before) {
 	for _, c := range slices.Backward(b.postings) {
 		if c.removed {
-			x.matcher.Post(c.ordinal, c.posting)
+			c.posting.AddTo(x.tables.Bands, c.ordinal)
 		} else {
-			x.matcher.Unpost(c.ordinal, c.posting)
+			c.posting.RemoveFrom(x.tables.Bands, c.ordinal)
 		}
 	}
 	for ordinal, r := range b.rows {

@@ -226,7 +226,7 @@ func (x *catalogue) setMeta(ctx context.Context, key, value string) {
 // setTables replaces the resident tables of versions.
 func (x *catalogue) setTables(t resident.Tables) {
 	x.tables = t
-	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal,
+	x.matcher = match.New(x.policy, match.Config{Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal,
 		Original: x.cfg.Original, Boilerplate: &x.boilerplate, Metrics: x.cfg.Metrics})
 	for _, l := range x.levels {
 		l.Matcher = x.matcher.Under(l.policy)

@@ -136,13 +136,13 @@ func (x renewing) change(
 			return rows.Flags(c.Ordinal)&(resident.Exemplar|resident.Swept) == resident.Exemplar
 		}
 		if posted() {
-			x.matcher.Unpost(c.Ordinal, c.Before)
+			c.Before.RemoveFrom(x.tables.Bands, c.Ordinal)
 		}
 		if c.Turned && !slices.Contains(current, c.Ordinal) {
 			rows.SetFlags(c.Ordinal, resident.Arrival(rows.Flags(c.Ordinal).Verdict(), c.Blank))
 		}
 		if posted() {
-			x.matcher.Post(c.Ordinal, c.After)
+			c.After.AddTo(x.tables.Bands, c.Ordinal)
 		}
 		if !c.Blank {
 			x.tables.Exacts.Put(c.Exact, c.Ordinal)

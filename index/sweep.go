@@ -84,7 +84,7 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 			if x.closed || f&resident.Swept != 0 || !x.tables.Rows.Over(&x.policy, &x.clusters, ordinal, at) {
 				continue // changed since
 			}
-			x.matcher.Unpost(ordinal, postings[i])
+			postings[i].RemoveFrom(x.tables.Bands, ordinal)
 			x.tables.Rows.SetFlags(ordinal, f|resident.Swept)
 			x.matcher.Uncache(ordinal)
 			n++

@@ -114,9 +114,9 @@ func (r *replay) expose(ctx context.Context, ordinal uint32, f resident.Flags) {
 	if (was^f)&resident.Exemplar != 0 {
 		p := must.Get(resident.ReadPosting(ctx, r.db, r.Overlay.Compared(), ordinal))
 		if f&resident.Exemplar != 0 {
-			r.Matcher.Post(ordinal, p)
+			p.AddTo(r.Bands, ordinal)
 		} else if was&resident.Swept == 0 {
-			r.Matcher.Unpost(ordinal, p)
+			p.RemoveFrom(r.Bands, ordinal)
 		}
 	}
 	r.Rows.SetFlags(ordinal, f&^resident.Swept)

@@ -160,12 +160,12 @@ func (c *comparing) say(ctx context.Context, best *candidate) (err error) {
 	later := func() *reason.Original {
 		body, unpacking := verdict.UnpackText(c.query.Article.Packed)
 		err = unpacking
-		return c.original(c.query.Article.Title, body)
+		return c.Original(c.query.Article.Title, body)
 	}
 	earlier := func() *reason.Original {
 		text, reading := c.reader.readText(ctx, best.Ordinal)
 		err = cmp.Or(err, reading)
-		return c.original(text.title, text.body)
+		return c.Original(text.title, text.body)
 	}
 	facts := reason.Of(best.judgement, later, earlier)
 	if err = c.unseen(err); errors.Is(err, errUnseen) {
@@ -185,7 +185,7 @@ func (c *comparing) say(ctx context.Context, best *candidate) (err error) {
 func (c *comparing) candidates(proposals []Proposal) []*candidate {
 	outline := &c.query.Article.Sketch.Outline
 	for _, p := range proposals {
-		c.rows.Prefetch(p.Ordinal)
+		c.Rows.Prefetch(p.Ordinal)
 	}
 	var all []*candidate
 	for _, p := range proposals {
@@ -201,7 +201,7 @@ func (c *comparing) candidates(proposals []Proposal) []*candidate {
 // unrelated reports whether the outline of an exemplar is in memory and shows that
 // comparing texts would find nothing.
 func (c *comparing) unrelated(a *compare.Outline, ordinal uint32) bool {
-	o, ok := c.rows.Outline(ordinal)
+	o, ok := c.Rows.Outline(ordinal)
 	if !ok {
 		return false
 	}
@@ -320,6 +320,6 @@ func (m *Matcher) Replaces(ctx context.Context, r *Reader, a *verdict.Article, o
 
 // residueOf is what carries no weight in texts of a source; nil: nothing.
 func (c *comparing) residueOf(ctx context.Context, source string) (*compare.Residue, error) {
-	s, err := c.boilerplate.Of(ctx, source)
+	s, err := c.Boilerplate.Of(ctx, source)
 	return s.Residue(), err
 }

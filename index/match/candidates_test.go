@@ -16,7 +16,7 @@ import (
 func BenchmarkCandidates(b *testing.B) {
 	const items = 10_000_000
 	tables := resident.NewTables()
-	x := New(Config{Policy: verdict.DefaultPolicy(), Tables: tables, Clusters: new(resident.Clusters)})
+	x := New(verdict.DefaultPolicy(), Config{Tables: tables, Clusters: new(resident.Clusters)})
 	r := rand.New(rand.NewPCG(7, 8))
 	at := uint32(indextest.Start.Unix())
 	for ordinal := uint32(1); ordinal <= items; ordinal++ {
@@ -24,8 +24,8 @@ func BenchmarkCandidates(b *testing.B) {
 		for i := 0; i < len(o.Minima); i += 8 {
 			binary.LittleEndian.PutUint64(o.Minima[i:], r.Uint64())
 		}
-		x.rows.Set(ordinal, resident.Arrival(verdict.Unique, false), ordinal, at)
-		x.rows.SetOutline(ordinal, &o)
+		x.Rows.Set(ordinal, resident.Arrival(verdict.Unique, false), ordinal, at)
+		x.Rows.SetOutline(ordinal, &o)
 	}
 	a := indextest.ArticleOf("a", "今天北京发布了一个关于公园的公告，明天起所有公园免费开放，请市民提前预约。")
 	proposals := make([]Proposal, x.policy.Judged)

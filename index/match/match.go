@@ -6,9 +6,9 @@
 // best judgement decides (candidates.go). Comparing is the expensive part, so it
 // can be done ahead of time, beside the writer (preview.go).
 //
-// A Matcher reads what is resident, and rows of the catalogue through a Reader. It
-// writes only to the postings (Post, Unpost). All methods may run beside one writer
-// and each other; those that say "writer only" are for the writer.
+// A Matcher reads what is resident, and rows of the catalogue through a Reader. All
+// methods may run beside one writer and each other; those that say "writer only" are
+// for the writer.
 package match
 
 import (
@@ -25,18 +25,15 @@ import (
 	"jianguo/compare"
 	"jianguo/compare/reason"
 	"jianguo/index/bands"
-	"jianguo/index/bands/buckets"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/index/verdict"
 	"jianguo/simhash"
 )
 
-// Config is what a Matcher searches and how it judges. All but Normal, Original and
-// Metrics is required.
+// Config is what a Matcher searches. All but Normal, Original and Metrics is required.
 type Config struct {
-	Policy   verdict.Policy
-	Tables   resident.Tables
+	resident.Tables
 	Clusters *resident.Clusters
 	// Normal makes the normal form of a kept text, Original what is quoted of it; nil: the body is both. They are
 	// called from several goroutines.
@@ -55,20 +52,14 @@ type Matcher struct {
 
 // shared is what Matchers with different policies have in common.
 type shared struct {
-	rows     *resident.Rows
-	clusters *resident.Clusters
-	bands    *bands.Bands
-	exacts   *buckets.Map
+	Config
 	*exemplars
-	original func(title, body string) *reason.Original
-
-	boilerplate *sources.Boilerplate
-	epoch       atomic.Uint64 // when it changes, ordinals may stand for other texts
-	metrics     metrics
+	epoch   atomic.Uint64 // when it changes, ordinals may stand for other texts
+	metrics metrics
 }
 
-// New returns a Matcher.
-func New(c Config) *Matcher {
+// New returns a Matcher that judges by a policy.
+func New(p verdict.Policy, c Config) *Matcher {
 	if c.Normal == nil {
 		c.Normal = func(_, body string) compare.Text { return compare.Text{Body: body} }
 	}
@@ -77,9 +68,7 @@ func New(c Config) *Matcher {
 			return &reason.Original{Text: body, Form: body, Origin: func(i int) (int, int) { return i, i + 1 }}
 		}
 	}
-	return &Matcher{&c.Policy, &shared{original: c.Original, rows: c.Tables.Rows, clusters: c.Clusters,
-		bands: c.Tables.Bands, exacts: c.Tables.Exacts,
-		boilerplate: c.Boilerplate, exemplars: newExemplars(c.Normal), metrics: newMetrics(c.Metrics)}}
+	return &Matcher{&p, &shared{Config: c, exemplars: newExemplars(c.Normal), metrics: newMetrics(c.Metrics)}}
 }
 
 // Under returns a Matcher with another policy, which shares all else with m.
@@ -153,7 +142,7 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 	var best target
 	untold, read := false, 0
 	hash := q.Article.Exact[:]
-	for _, ordinal := range m.exacts.Get(buf[:0], resident.ExactKey(hash)) {
+	for _, ordinal := range m.Exacts.Get(buf[:0], resident.ExactKey(hash)) {
 		t, ok := m.target(ordinal, q)
 		if !ok || best.lead != 0 && (best.blocked && !t.blocked || best.blocked == t.blocked && (!untold ||
 			read >= headlinesRead) && best.lead <= t.lead) {
@@ -197,7 +186,7 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 	}
 	var buf [32]bands.Hit
 	best, bestHit, bestDistance := target{}, bands.Hit{}, simhash.Bits
-	for _, h := range m.bands.Hamming(buf[:0], print.Fingerprint, m.policy.Distance, math.MaxInt) {
+	for _, h := range m.Bands.Hamming(buf[:0], print.Fingerprint, m.policy.Distance, math.MaxInt) {
 		d := simhash.Distance(h.Fingerprint, print.Fingerprint)
 		if d > bestDistance || d == bestDistance && best.lead != 0 && h.Ordinal > bestHit.Ordinal {
 			continue
@@ -269,12 +258,12 @@ type target struct {
 // target resolves an exemplar. !ok: its cluster has no lead any more, its time is
 // over, or it is a version of the article's own id.
 func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
-	f, c := m.rows.Flags(ordinal), m.rows.Cluster(ordinal)
+	f, c := m.Rows.Flags(ordinal), m.Rows.Cluster(ordinal)
 	if f == 0 || c == 0 || q.excepts(ordinal) {
 		return target{}, false
 	}
-	cluster, lead := m.clusters.Lead(c)
-	if !m.rows.Alive(m.policy, ordinal, cluster, q.At) {
+	cluster, lead := m.Clusters.Lead(c)
+	if !m.Rows.Alive(m.policy, ordinal, cluster, q.At) {
 		return target{}, false
 	}
 	if f&resident.Blocked != 0 {
@@ -283,22 +272,12 @@ func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 	if lead == 0 || q.excepts(lead) {
 		return target{}, false
 	}
-	of := m.rows.Flags(lead)
+	of := m.Rows.Flags(lead)
 	if of&(resident.Exemplar|resident.Blocked|resident.Blank) == 0 {
 		return target{}, false // a copy of an exempt text: that one is met too
 	}
 	return target{cluster: cluster, lead: lead, blocked: of&resident.Blocked != 0, exempt: of&resident.Exempt != 0,
 		aside: of&resident.Aside != 0}, true
-}
-
-// Post adds the posting of an exemplar. Writer only.
-func (m *Matcher) Post(ordinal uint32, p resident.Posting) {
-	p.AddTo(m.bands, ordinal)
-}
-
-// Unpost removes the posting of an exemplar. Writer only.
-func (m *Matcher) Unpost(ordinal uint32, p resident.Posting) {
-	p.RemoveFrom(m.bands, ordinal)
 }
 
 // CompareBy makes all that is cached be read again: versions are compared by another table

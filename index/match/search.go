@@ -22,15 +22,15 @@ type Proposal struct {
 // passage or all figures. Of a family of thousands it finds the nearest. Each stands once, the smallest S first.
 func (m *Matcher) Propose(a *verdict.Article) []Proposal {
 	keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys()
-	m.bands.PrefetchKeys(keys)
-	m.bands.PrefetchKeys(passages)
+	m.Bands.PrefetchKeys(keys)
+	m.Bands.PrefetchKeys(passages)
 	var hits []bands.Hit
 	if !a.Print.Empty() {
-		hits = m.bands.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
-		hits = m.bands.Margin(hits, &a.Print, m.policy.MaxS, m.policy.Judged)
+		hits = m.Bands.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
+		hits = m.Bands.Margin(hits, &a.Print, m.policy.MaxS, m.policy.Judged)
 	}
-	sketches := m.bands.Candidates(nil, keys, m.policy.Judged)
-	shared := m.bands.Candidates(nil, passages, m.policy.Passages)
+	sketches := m.Bands.Candidates(nil, keys, m.policy.Judged)
+	shared := m.Bands.Candidates(nil, passages, m.policy.Passages)
 	n := len(hits) + len(sketches) + len(shared)
 	if n == 0 {
 		return nil
