@@ -78,7 +78,7 @@ func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error)
 		if prev == nil || !x.nothingNew(ctx, r, prev, a) {
 			return x.dry(ctx, q, prev)
 		}
-		stored := x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC LIMIT 1`, prev.ordinal)[0]
+		stored := x.lastEvent(ctx, x.reader, prev.ordinal, `1`)
 		stored.Number = 0
 		return stored
 	}

@@ -109,16 +109,7 @@ func (b *batch) again(m *Mutation) Outcome {
 
 // unchanged returns the last event of a version as the outcome.
 func (b *batch) unchanged(v *version) Outcome {
-	e := b.lastEvent(v.ordinal, `1`)
-	return Outcome{Event: b.render(&e, &v.itemRow)}
-}
-
-// lastEvent returns the last event of a version that fits a condition; `1`: of all.
-func (b *batch) lastEvent(ordinal uint32, condition string) (e eventRow) {
-	err := b.query(`SELECT `+eventColumns+`, `+eventStands+` FROM events e WHERE number IN (`+eventsOf+`)
-		AND `+condition+` ORDER BY number DESC LIMIT 1`, ordinal).Scan(append(e.columns(), &e.stands)...)
-	must.Dof(err, "last event of ordinal %d", ordinal)
-	return e
+	return Outcome{Event: b.x.lastEvent(b.ctx, b.x.w, v.ordinal, `1`)}
 }
 
 // find returns the latest version of an id, or nil if there is none.
@@ -201,18 +192,14 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 		story := last(b.path(e.cluster))
 		e.story = sql.NullInt64{Int64: int64(story), Valid: story != e.cluster}
 	}
-	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		sqlite.WithSum(e.columns()...), "event %d", e.number)
+	b.exec(`INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, sqlite.WithSum(e.columns()...), "event %d",
+		e.number)
 	b.event++
-	return b.render(&e, r)
-}
-
-func (b *batch) render(e *eventRow, r *itemRow) Event {
 	var of string
 	if e.of.Valid {
 		of = must.Get(b.x.judging.id(b.ctx, uint32(e.of.Int64)))
 	}
-	return b.x.event(e, r, of)
+	return b.x.event(&e, r, of)
 }
 
 // sourceNumber returns the number of a source, a new one for a new name, and NULL

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/testbed"
 )
@@ -72,7 +71,7 @@ func (f files) opened(t *testing.T) (events, rows, problems []string, err error)
 // said returns every event of an index in its published form, and every row.
 func said(x *Index) (events, rows []string, err error) {
 	ctx := context.Background()
-	all, err := must.Try(func() []Event { return x.queryEvents(ctx, `1 ORDER BY e.number`) })
+	all, err := x.Events(ctx, 0, -1)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -168,18 +168,18 @@ func (d *decision) expected(v *version) {
 	if d.req.Expect == 0 && d.req.Seen == 0 {
 		return
 	}
-	e := d.lastEvent(v.ordinal, `1`)
+	e := d.x.lastEvent(d.ctx, d.x.w, v.ordinal, `1`)
 	var problem string
 	switch {
 	case d.req.Expect != 0 && d.req.Expect != v.state.verdict:
 		problem = fmt.Sprintf("item %q is %s by now, not %s", v.id, v.state.verdict, d.req.Expect)
-	case d.req.Seen != 0 && d.req.Seen != e.number:
-		problem = fmt.Sprintf("item %q has changed since: it is %s by event %d", v.id, v.state.verdict, e.number)
+	case d.req.Seen != 0 && d.req.Seen != e.Number:
+		problem = fmt.Sprintf("item %q has changed since: it is %s by event %d", v.id, v.state.verdict, e.Number)
 	default:
 		return
 	}
 	d.item = v.ordinal
-	if e.cause != CauseEditor {
+	if e.Cause != CauseEditor {
 		must.Do(&ConflictError{Problem: problem})
 	}
 	d.conflict("%s", problem)
@@ -232,7 +232,7 @@ func (d *decision) change(v *version, after cell) {
 	}
 	stands := d.reason(v.ordinal)
 	// What an undo brought back, or the last event that gave a reason.
-	d.effects[len(d.effects)-1].Event = cmp.Or(uint64(stands.restores.Int64), stands.number)
+	d.effects[len(d.effects)-1].Event = cmp.Or(stands.Restores, stands.Number)
 	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor,
 		rule: after.Rule, of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision,
 		note: textOrNull(d.note)}
@@ -254,8 +254,9 @@ func (d *decision) tell() {
 }
 
 // reason is the last event that says why a version has its verdict: a decision that moves its telling does not.
-func (d *decision) reason(ordinal uint32) eventRow {
-	return d.lastEvent(ordinal, `NOT (cause = 5 AND verdict = previous AND restores IS NULL)`)
+func (d *decision) reason(ordinal uint32) Event {
+	const condition = `NOT (e.cause = 5 AND e.verdict = e.previous AND e.restores IS NULL)`
+	return d.x.lastEvent(d.ctx, d.x.w, ordinal, condition)
 }
 
 // enter makes an item a member of a cluster, if it is not one.

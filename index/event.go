@@ -41,11 +41,11 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 }
 
 // queryEvents is ended by package must.
-func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) (events []Event) {
-	for rows := range sqlite.Rows(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause,
-		e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
-		e.restores, e.story, `+eventStands+`, i.id, i.fingerprint, i.recipe, i.of, i.series,
-		i.distance, i.margin, i.resemblance, i.evidence, o.id
+func (x *catalogue) queryEvents(ctx context.Context, db sqlite.Querier, where string, args ...any) (events []Event) {
+	for rows := range sqlite.Rows(ctx, db, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause,
+		e.rule, e.of, e.cluster, e.policy, e.revision, e.note, e.restores, e.story,
+		coalesce((SELECT cause FROM events r WHERE r.number = e.restores), e.cause), i.id, i.fingerprint, i.recipe,
+		i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
 		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
 		WHERE `+where, args...) {
 		var e eventRow
@@ -56,4 +56,14 @@ func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) 
 		events = append(events, x.event(&e, &r, of.String))
 	}
 	return events
+}
+
+// lastEvent returns the last event of a version that fits a condition on e; `1`: of all. Package must ends it.
+func (x *catalogue) lastEvent(ctx context.Context, db sqlite.Querier, ordinal uint32, condition string) Event {
+	events := x.queryEvents(ctx, db, `e.number IN (`+eventsOf+`) AND `+condition+` ORDER BY e.number DESC LIMIT 1`,
+		ordinal)
+	if len(events) == 0 {
+		must.Dof(sql.ErrNoRows, "last event of ordinal %d", ordinal)
+	}
+	return events[0]
 }

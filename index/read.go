@@ -82,7 +82,7 @@ func (x *Index) item(ctx context.Context, id string) (it *Item) {
 				it.Published = new(time.UnixMilli(r.publishedAt.Int64).UTC())
 			}
 		}
-		it.History = append(it.History, x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`,
+		it.History = append(it.History, x.queryEvents(ctx, x.reader, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`,
 			ordinal)...)
 	}
 	if it == nil || len(it.History) == 0 {
@@ -96,7 +96,7 @@ func (x *Index) item(ctx context.Context, id string) (it *Item) {
 // Events returns up to limit events after a number, in order.
 func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
 	events, err := must.Try(func() []Event {
-		return x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit)
+		return x.queryEvents(ctx, x.reader, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit)
 	})
 	return events, wrap.Err(err, "index: events after %d", after)
 }

@@ -11,12 +11,6 @@ import (
 const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint,
 	sketch, recipe, policy, verdict, rule, of, cluster, series, distance, margin, resemblance, evidence, event`
 
-const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, cluster, policy, revision,
-	note, restores, story`
-
-// eventStands is the cause of what an event e states: of an undo, that of the event it brings back.
-const eventStands = `coalesce((SELECT cause FROM events r WHERE r.number = e.restores), e.cause)`
-
 // eventsOf selects the numbers of all events of the version with ordinal ?1.
 const eventsOf = `SELECT event FROM items WHERE ordinal = ?1
 	UNION SELECT number FROM events WHERE ordinal = ?1 AND cause > 2`
@@ -67,10 +61,10 @@ type eventRow struct {
 	note              sql.NullString
 	restores          sql.NullInt64
 	story             sql.NullInt64
-	stands            Cause // see eventStands; no column
+	stands            Cause // as Event.Stands; no column
 }
 
-// columns are the values of eventColumns, to be read or written.
+// columns are the values of a row in the order of the table, to be read or written.
 func (e *eventRow) columns() []any {
 	return []any{&e.number, &e.ordinal, &e.at, &e.verdict, &e.previous, &e.cause, &e.rule, &e.of, &e.cluster,
 		&e.policy, &e.revision, &e.note, &e.restores, &e.story}
