@@ -2,16 +2,13 @@ package index
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"math"
 	"strings"
 	"time"
 
-	"github.com/zeebo/xxh3"
-
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
 
@@ -63,34 +60,34 @@ func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 	return it, wrap.Err(err, "index: item %q", id)
 }
 
-func (x *Index) item(ctx context.Context, id string) (it *Item) {
-	var buf [8]uint32
-	for _, ordinal := range x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
-		var r itemRow
-		var source sql.NullString
-		err := x.reader.QueryRowContext(ctx, `SELECT id, title, url, published_at, arrived_at,
-			(SELECT name FROM sources WHERE number = source) FROM items WHERE ordinal = ?`, ordinal).
-			Scan(&r.id, &r.title, &r.url, &r.publishedAt, &r.arrivedAt, &source)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && r.id != id {
-			continue
-		}
-		must.Do(err)
-		if it == nil {
-			it = &Item{ID: id, Title: r.title, Source: source.String, URL: r.url.String,
-				Arrived: time.UnixMilli(r.arrivedAt).UTC(), Body: must.Get(x.Text(ctx, ordinal))}
-			if r.publishedAt.Valid {
-				it.Published = new(time.UnixMilli(r.publishedAt.Int64).UTC())
-			}
-		}
-		it.History = append(it.History, x.queryEvents(ctx, x.reader, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`,
-			ordinal)...)
+func (x *Index) item(ctx context.Context, id string) *Item {
+	own := x.versions(ctx, &x.forms.Load().readers, id)
+	var history []Event
+	for _, ordinal := range own {
+		const where = `e.number IN (` + eventsOf + `) ORDER BY e.number DESC`
+		history = append(history, x.queryEvents(ctx, x.reader, where, ordinal)...)
 	}
-	if it == nil || len(it.History) == 0 {
+	if len(history) == 0 {
 		must.Do(ErrNotFound)
-		return nil // not reached: Do panics
 	}
-	it.Event = it.History[0]
+	it := must.Get(x.Version(ctx, own[0]))
+	it.Event, it.History = history[0], history
 	return it
+}
+
+// Version reads a version as it arrived: Event is its first one, and History is not read.
+func (x *Index) Version(ctx context.Context, ordinal uint32) (*Item, error) {
+	return must.Try(func() *Item {
+		it := new(Item)
+		var published *sqlite.Millis
+		must.Dof(x.reader.QueryRowContext(ctx, `SELECT i.id, i.title, coalesce(s.name, ''), coalesce(i.url, ''),
+			i.published_at, i.arrived_at FROM items i LEFT JOIN sources s ON s.number = i.source
+			WHERE i.ordinal = ?`, ordinal).Scan(&it.ID, &it.Title, &it.Source, &it.URL, &published,
+			(*sqlite.Millis)(&it.Arrived)), "ordinal %d", ordinal)
+		it.Published, it.Body = (*time.Time)(published), must.Get(x.Text(ctx, ordinal))
+		it.Event = x.lastEvent(ctx, x.reader, ordinal, `e.number = i.event`)
+		return it
+	})
 }
 
 // Events returns up to limit events after a number, in order.

@@ -100,7 +100,7 @@ func (r *replay) yield(ctx context.Context, cluster, ordinal uint32) {
 	_, old := r.Clusters.Lead(cluster)
 	r.Clusters.Set(cluster, ordinal, 0)
 	after := index.Duplicate
-	if r.policies[r.version(ctx, old).Source].Policy == sources.Licensed {
+	if r.policies[must.Get(r.x.Version(ctx, old)).Source].Policy == sources.Licensed {
 		after = index.Unique
 		r.Rows.SetCluster(old, ordinal)
 		r.Clusters.Set(ordinal, old, 0)
@@ -124,13 +124,14 @@ func (r *replay) expose(ctx context.Context, ordinal uint32, f resident.Flags) {
 
 // judge judges a version that prepare analyses. Package must ends it.
 func (r *replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.Item) *index.Article) *Replayed {
-	it := r.version(ctx, ordinal)
-	decided := r.Rows.Flags(ordinal) & (resident.Blocked | resident.Exempt)
+	it := must.Get(r.x.Version(ctx, ordinal))
+	was := r.Rows.Flags(ordinal)
+	decided := was & (resident.Blocked | resident.Exempt)
 	if it.Body == nil || it.Event.Verdict == index.Withdrawn {
-		r.expose(ctx, ordinal, resident.Arrival(it.Event.Verdict, it.blank)|decided)
+		r.expose(ctx, ordinal, resident.Arrival(it.Event.Verdict, was&resident.Blank != 0)|decided)
 		return nil
 	}
-	q := match.Query{Article: prepare(&it.Item), At: uint32(max(it.Arrived.Unix(), 0)), Before: ordinal,
+	q := match.Query{Article: prepare(it), At: uint32(max(it.Arrived.Unix(), 0)), Before: ordinal,
 		Except: map[uint32]bool{}}
 	for _, own := range r.x.Versions(it.ID) {
 		q.Except[own] = true
@@ -160,24 +161,4 @@ func (r *replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.
 	}
 	r.expose(ctx, ordinal, f)
 	return &Replayed{Source: it.Source, Was: it.Event, Now: now}
-}
-
-// version is a version as it arrived; Event is the verdict that it got.
-type version struct {
-	index.Item
-	blank bool
-}
-
-func (r *replay) version(ctx context.Context, ordinal uint32) *version {
-	var v version
-	var first uint64
-	var published *sqlite.Millis
-	must.Do(r.db.QueryRowContext(ctx, `SELECT i.id, i.title, coalesce(s.name, ''), i.arrived_at, i.published_at,
-		i.exact IS NULL, i.event
-		FROM items i LEFT JOIN sources s ON s.number = i.source WHERE i.ordinal = ?`, ordinal).
-		Scan(&v.ID, &v.Title, &v.Source, (*sqlite.Millis)(&v.Arrived), &published, &v.blank, &first))
-	v.Published = (*time.Time)(published)
-	v.Body = must.Get(r.x.Text(ctx, ordinal))
-	v.Event = must.Get(r.x.Events(ctx, first-1, 1))[0]
-	return &v
 }
