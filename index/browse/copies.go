@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"jianguo/index"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // Copy is an item that arrived as a copy of another one. Origin published first, as far
@@ -35,32 +37,37 @@ type CopyPage struct {
 // copies, those after one (0: the first).
 func (b *Model) Copies(ctx context.Context, source string, rejected bool, after uint32, limit int) (*CopyPage, error) {
 	return must.Try(func() *CopyPage {
-		page, number := new(CopyPage), b.sourceNumber(ctx, source)
 		which := `copies WHERE (origin = ?1 OR copier = ?1) AND origin <> copier`
 		if rejected { // early: it was published before what it was rejected for
 			which = `copies JOIN rejected USING (ordinal) WHERE (copier = ?1 AND NOT early OR origin = ?1 AND early)`
 		}
-		query := `SELECT ordinal, of FROM ` + which + ` AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3`
-		pairs := read(ctx, b.reader, "copies", query, pair, number, cmp.Or(after, math.MaxUint32), limit+1)
-		if len(pairs) > limit {
-			pairs = pairs[:limit]
-			page.Next = pairs[limit-1][0]
+		copies := b.readCopies(ctx, `SELECT ordinal, of FROM `+which+` AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3`,
+			b.sourceNumber(ctx, source), cmp.Or(after, math.MaxUint32), limit+1)
+		page := &CopyPage{Copies: copies[:min(len(copies), limit)]}
+		if len(copies) > limit {
+			page.Next = copies[limit-1].Copier.Ordinal
 		}
-		var ordinals []uint32
-		for _, p := range pairs {
-			ordinals = append(ordinals, p[0], p[1])
-		}
-		briefs := must.Get(b.cat.Briefs(ctx, ordinals))
-		for _, p := range pairs {
-			c := Copy{Origin: briefs[p[1]], Copier: briefs[p[0]]}
-			if c.Origin == nil || c.Copier == nil {
-				continue
-			}
+		for i := range page.Copies {
+			c := &page.Copies[i]
 			if behind, known := c.Behind(); known && behind < 0 {
 				c.Origin, c.Copier = c.Copier, c.Origin
 			}
-			page.Copies = append(page.Copies, c)
 		}
 		return page
 	})
+}
+
+// readCopies reads pairs of ordinals, the copier's first. Package must ends it.
+func (b *Model) readCopies(ctx context.Context, query string, args ...any) (copies []Copy) {
+	var ordinals []uint32
+	for copier, origin := range sqlite.Pairs[uint32, uint32](ctx, b.reader, query, args...) {
+		ordinals = append(ordinals, copier, origin)
+	}
+	briefs := must.Get(b.cat.Briefs(ctx, ordinals))
+	for pair := range slices.Chunk(ordinals, 2) {
+		if c := (Copy{Origin: briefs[pair[1]], Copier: briefs[pair[0]]}); c.Origin != nil && c.Copier != nil {
+			copies = append(copies, c)
+		}
+	}
+	return copies
 }

@@ -7,6 +7,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // listsBatch is how many events one transaction takes in.
@@ -15,7 +16,7 @@ const listsBatch = 1024
 // listEvents takes one batch of events into the lists and reports whether there may be
 // more. Package must ends it.
 func (b *Model) listEvents(ctx context.Context) (more bool) {
-	events := read(ctx, b.cat.Tables(), "events", seenQuery, scanSeen, b.mark(ctx, listsMark), listsBatch)
+	events := must.Get(sqlite.All(ctx, b.cat.Tables(), (*seen).columns, seenQuery, b.mark(ctx, listsMark), listsBatch))
 	if len(events) == 0 && (len(b.stale) == 0 || time.Since(b.slow) < slowStories) {
 		return false
 	}
@@ -77,8 +78,8 @@ func (w *follower) take(s *seen) {
 // everIn appends the clusters that the versions of an id have been in.
 func (w *follower) everIn(id string, clusters []uint32) []uint32 {
 	for _, ordinal := range w.cat.Versions(id) {
-		was := read(w.ctx, w.cat.Tables(), "clusters of an item", `SELECT cluster FROM items WHERE ordinal = ?1
-			UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, number, ordinal)
+		was := must.Get(sqlite.Column[uint32](w.ctx, w.cat.Tables(), `SELECT cluster FROM items WHERE ordinal = ?1
+			UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, ordinal))
 		clusters = append(append(clusters, w.cat.RecordedCluster(ordinal)), was...)
 	}
 	return clusters

@@ -34,11 +34,11 @@ const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.c
 	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
 	WHERE e.number > ? ORDER BY e.number LIMIT ?`
 
-func scanSeen(r *sql.Rows, s *seen) error {
-	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series,
+func (s *seen) columns() []any {
+	return []any{&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series,
 		&s.verdict, &s.previous, &s.cause, &s.rule, &s.source, &s.published, &s.arrived,
 		&s.evidence, &s.id, &s.ofSource, &s.ofPublished,
-		&s.ofArrived, &s.wasOfCluster, &s.ofSeries)
+		&s.ofArrived, &s.wasOfCluster, &s.ofSeries}
 }
 
 // arrives reports whether the event is the arrival of a version.

@@ -3,9 +3,7 @@ package browse
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,28 +63,32 @@ func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
 		decodeCursor(q.Cursor, &c)
 		where.and(`(`+column+`, cluster) < (?, ?)`, c.Value, c.ID)
 	}
-	var leads, originals []uint32
-	var values []float64
+	type row struct {
+		Story
+		lead, original uint32
+		value          float64
+	}
 	query := `SELECT cluster, lead, original, size, sources, first_at, last_at, ` + column +
 		` FROM stories ` + from + ` WHERE ` + where.text + ` ORDER BY ` + column + ` DESC, cluster DESC LIMIT ?`
-	stories := read(ctx, b.reader, "stories", query, func(r *sql.Rows, s *Story) error {
-		var lead, original uint32
-		var value float64
-		err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, (*sqlite.Millis)(&s.First),
-			(*sqlite.Millis)(&s.Last), &value)
-		leads, originals, values = append(leads, lead), append(originals, original), append(values, value)
-		return err
-	}, append(where.args, limit+1)...)
-	page := &StoryPage{Stories: stories}
-	if len(stories) > limit {
-		page.Stories, page.Next = stories[:limit], encodeCursor(storyCursor{values[limit-1], stories[limit-1].ID})
+	rows := must.Get(sqlite.All(ctx, b.reader, func(r *row) []any {
+		return []any{&r.ID, &r.lead, &r.original, &r.Size, &r.Sources, (*sqlite.Millis)(&r.First),
+			(*sqlite.Millis)(&r.Last), &r.value}
+	}, query, append(where.args, limit+1)...))
+	page := new(StoryPage)
+	if len(rows) > limit {
+		rows = rows[:limit]
+		page.Next = encodeCursor(storyCursor{rows[limit-1].value, rows[limit-1].ID})
 	}
-	briefs := must.Get(b.cat.Briefs(ctx, slices.Concat(leads, originals)))
-	for i := range page.Stories {
-		page.Stories[i].Lead = briefs[leads[i]]
-		if originals[i] != leads[i] {
-			page.Stories[i].Original = briefs[originals[i]]
+	var ordinals []uint32
+	for _, r := range rows {
+		ordinals = append(ordinals, r.lead, r.original)
+	}
+	briefs := must.Get(b.cat.Briefs(ctx, ordinals))
+	for _, r := range rows {
+		if r.Lead = briefs[r.lead]; r.original != r.lead {
+			r.Original = briefs[r.original]
 		}
+		page.Stories = append(page.Stories, r.Story)
 	}
 	return page
 }

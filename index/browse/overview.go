@@ -3,7 +3,6 @@ package browse
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"time"
 
 	"jianguo/index"
@@ -47,17 +46,19 @@ type SourceCount struct {
 
 // Sources lists the sources that delivered most since a time, after so many of them.
 func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) ([]SourceCount, error) {
-	return must.Try(func() []SourceCount {
+	return must.Try(func() (out []SourceCount) {
 		policies := must.Get(b.cat.SourcePolicies(ctx))
-		return read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects)
+		for r := range sqlite.Rows(ctx, b.reader, `SELECT source, sum(items), sum(duplicates), sum(suspects)
 			FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?`,
-			func(r *sql.Rows, c *SourceCount) error {
-				var number int64
-				err := r.Scan(&number, &c.Items, &c.Duplicates, &c.Suspects)
-				c.Name = b.sourceName(ctx, number)
-				c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
-				return err
-			}, dayOf(since.UnixMilli()), limit, after)
+			dayOf(since.UnixMilli()), limit, after) {
+			var c SourceCount
+			var number int64
+			must.Do(r.Scan(&number, &c.Items, &c.Duplicates, &c.Suspects))
+			c.Name = b.sourceName(ctx, number)
+			c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
+			out = append(out, c)
+		}
+		return out
 	})
 }
 
@@ -77,15 +78,15 @@ type Copied struct {
 // CopiedMost returns the pairs of sources of which one copied the other most since the day of a time, those of a
 // source unless it is empty.
 func (b *Model) CopiedMost(ctx context.Context, since time.Time, of string, limit int) ([]Copied, error) {
-	return must.Try(func() []Copied {
-		return read(ctx, b.reader, "pairs of sources", `SELECT origin, copier, sum(n) FROM pairs
+	return must.Try(func() (out []Copied) {
+		for r := range sqlite.Rows(ctx, b.reader, `SELECT origin, copier, sum(n) FROM pairs
 			WHERE day >= ? AND origin <> copier AND (? OR ? IN (origin, copier))
 			GROUP BY origin, copier ORDER BY 3 DESC, 1, 2 LIMIT ?`,
-			func(r *sql.Rows, c *Copied) error {
-				var origin, copier int64
-				err := r.Scan(&origin, &copier, &c.N)
-				c.Origin, c.Copier = b.sourceName(ctx, origin), b.sourceName(ctx, copier)
-				return err
-			}, dayOf(since.UnixMilli()), of == "", b.sourceNumber(ctx, of), limit)
+			dayOf(since.UnixMilli()), of == "", b.sourceNumber(ctx, of), limit) {
+			var origin, copier, n int64
+			must.Do(r.Scan(&origin, &copier, &n))
+			out = append(out, Copied{b.sourceName(ctx, origin), b.sourceName(ctx, copier), n})
+		}
+		return out
 	})
 }

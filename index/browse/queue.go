@@ -3,7 +3,6 @@ package browse
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // seriesShown is how many members a row of the queue has at most.
@@ -138,10 +138,8 @@ func (b *Model) suspects(
 		AND ` + headOf(before, fits) + `
 		ORDER BY ` + order + ` LIMIT ?`
 	args := slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{limit - len(page.Rows) + 1})
-	heads := read(ctx, b.reader, "suspects", query, func(r *sql.Rows, h *head) error {
-		return r.Scan(&h.ordinal, &h.series, &h.error)
-	}, args...)
-	for _, h := range heads {
+	columns := func(h *head) []any { return []any{&h.ordinal, &h.series, &h.error} }
+	for _, h := range must.Get(sqlite.All(ctx, b.reader, columns, query, args...)) {
 		if len(page.Rows) == limit {
 			return true
 		}
@@ -169,7 +167,7 @@ func (b *Model) suspectRow(ctx context.Context, head, series uint32, order strin
 // family lists the waiting suspects of a family.
 func (b *Model) family(ctx context.Context, family uint32, order string) []uint32 {
 	query := `SELECT ordinal FROM queue WHERE series = ? ORDER BY ` + order
-	all := read(ctx, b.reader, fmt.Sprint("family ", family), query, number, family)
+	all := must.Get(sqlite.Column[uint32](ctx, b.reader, query, family))
 	return slices.DeleteFunc(all, func(o uint32) bool { return !b.waits(o) })
 }
 

@@ -2,7 +2,6 @@ package browse
 
 import (
 	"context"
-	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -13,23 +12,6 @@ import (
 )
 
 // The functions of this file end at their first error: package must.
-
-// read reads the rows of a query. An error says what was read.
-func read[T any](
-	ctx context.Context, db sqlite.Querier, what, query string, scan func(*sql.Rows, *T) error, args ...any,
-) (out []T) {
-	must.Dof(sqlite.Each(ctx, db, query, func(r *sql.Rows) error {
-		var row T
-		err := scan(r, &row)
-		out = append(out, row)
-		return err
-	}, args...), "browse: %s", what)
-	return out
-}
-
-// number and pair scan a row of one number, and of two.
-func number(r *sql.Rows, n *uint32) error  { return r.Scan(n) }
-func pair(r *sql.Rows, p *[2]uint32) error { return r.Scan(&p[0], &p[1]) }
 
 // count is the number that a query counts.
 func count(ctx context.Context, db sqlite.Querier, what, query string, args ...any) (n int) {

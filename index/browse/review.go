@@ -8,6 +8,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
 
@@ -20,7 +21,7 @@ func (b *Model) Draw(ctx context.Context, day time.Time, limit int) ([]index.Bri
 	}
 	return must.Try(func() []index.Brief {
 		var ordinals []uint32
-		for _, o := range read(ctx, b.reader, "draw rejections", query, number, of, 4*limit+200) {
+		for _, o := range must.Get(sqlite.Column[uint32](ctx, b.reader, query, of, 4*limit+200)) {
 			if v, _ := b.cat.State(o); v != verdict.Duplicate || len(ordinals) == limit {
 				continue
 			}

@@ -2,11 +2,11 @@ package browse
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // A source is silenced on a day if at least silencedLeast of its articles arrived, and at least silencedShare of them
@@ -32,15 +32,14 @@ type Silenced struct {
 // Silenced lists the sources that are silenced on the last day on which anything arrived, the largest first.
 func (b *Model) Silenced(ctx context.Context) ([]Silenced, error) {
 	return must.Try(func() []Silenced {
-		list := read(ctx, b.reader, "silenced sources", `SELECT source, day, items, duplicates FROM source_days
+		columns := func(s *Silenced) []any { return []any{&s.number, &s.day, &s.Items, &s.Rejected} }
+		list := must.Get(sqlite.All(ctx, b.reader, columns, `SELECT source, day, items, duplicates FROM source_days
 			WHERE day = (SELECT max(hour) * 3600 + ? FROM hours) / 86400 AND items >= ? AND duplicates >= ? * items
-			ORDER BY items DESC, source`, func(r *sql.Rows, s *Silenced) error {
-			err := r.Scan(&s.number, &s.day, &s.Items, &s.Rejected)
-			s.Source, s.Day = b.sourceName(ctx, s.number), time.Unix(s.day*86400, 0).UTC().Format(time.DateOnly)
-			return err
-		}, zone, silencedLeast, silencedShare)
+			ORDER BY items DESC, source`, zone, silencedLeast, silencedShare))
 		for i := range list {
-			list[i].Against = b.lostAgainst(ctx, &list[i])
+			s := &list[i]
+			s.Source, s.Day = b.sourceName(ctx, s.number), time.Unix(s.day*86400, 0).UTC().Format(time.DateOnly)
+			s.Against = b.lostAgainst(ctx, s)
 		}
 		return list
 	})
@@ -48,20 +47,12 @@ func (b *Model) Silenced(ctx context.Context) ([]Silenced, error) {
 
 // lostAgainst are the last texts that articles of a source were rejected for, each once.
 func (b *Model) lostAgainst(ctx context.Context, s *Silenced) (ids []string) {
-	pairs := read(ctx, b.reader, "texts a source lost against", `SELECT ordinal, of FROM copies
-		WHERE copier = ?1 OR origin = ?1 ORDER BY ordinal DESC LIMIT 100`, pair, s.number)
-	var ordinals []uint32
-	for _, p := range pairs {
-		ordinals = append(ordinals, p[:]...)
-	}
-	briefs := must.Get(b.cat.Briefs(ctx, ordinals))
-	for _, p := range pairs {
-		own, of := briefs[p[0]], briefs[p[1]] // others may have copied it, too
-		if own == nil || of == nil || own.Source != s.Source || len(ids) == silencedAgainst ||
-			slices.Contains(ids, of.ID) {
-			continue
+	for _, c := range b.readCopies(ctx, `SELECT ordinal, of FROM copies WHERE copier = ?1 OR origin = ?1
+		ORDER BY ordinal DESC LIMIT 100`, s.number) {
+		// Others may have copied it, too.
+		if c.Copier.Source == s.Source && len(ids) < silencedAgainst && !slices.Contains(ids, c.Origin.ID) {
+			ids = append(ids, c.Origin.ID)
 		}
-		ids = append(ids, of.ID)
 	}
 	return ids
 }
