@@ -82,7 +82,8 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 		x.metrics.asides.Inc()
 		x.log.WarnContext(ctx, "a text was set aside: it has met too many suspects in a minute", "item", id)
 	}
-	x.committed(ctx)
+	snapshots{x}.snapshotWhenDue(ctx)
+	sweeper{x}.sweepWhenDue(ctx)
 	return nil
 }
 

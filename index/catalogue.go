@@ -125,8 +125,6 @@ type catalogue struct {
 
 	flood flood
 
-	committed func(ctx context.Context) // called under write after each commit
-
 	metrics *metrics
 	rate    wait.Rate // of messages applied
 }

@@ -55,11 +55,6 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	}}
 	x.metrics = newMetrics(x)
 	x.ending, x.end = context.WithCancel(context.Background())
-	saves, sweeps := snapshots{x.catalogue}, sweeper{x.catalogue}
-	x.committed = func(ctx context.Context) {
-		saves.snapshotWhenDue(ctx)
-		sweeps.sweepWhenDue(ctx)
-	}
 	if err := must.Catch(func() { x.open(ctx) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("index: %w", err), x.Close())
 	}
