@@ -74,20 +74,18 @@ func (x loader) loadClusters(ctx context.Context) {
 // have changed since, or from every row.
 func (x loader) loadItems(ctx context.Context) {
 	tables, m, err := x.snapshot.Load(ctx, x.forms.Load().overlay.SnapshotOf(x.identity), x.last(), x.cfg.Progress)
-	if errors.Is(err, resident.ErrSnapshot) {
-		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
-			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1,
-				"reason", err)
-		}
-		x.setTables(resident.NewTables())
-		must.Do(x.builder().Build(ctx))
-		return
+	switch {
+	case err == nil:
+		x.log.DebugContext(ctx, "snapshot loaded", "items", m.Ordinal, "of", x.nextOrdinal-1, "events", m.Event)
+	case !errors.Is(err, resident.ErrSnapshot):
+		must.Do(err)
+	case err != resident.ErrSnapshot || x.nextOrdinal > 100_000:
+		x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1,
+			"reason", err)
 	}
-	must.Do(err)
-	x.log.DebugContext(ctx, "snapshot loaded", "items", m.Ordinal, "of", x.nextOrdinal-1, "events", m.Event)
 	x.setTables(tables)
 	x.snapshotEvent.Store(m.Event)
-	must.Do(x.builder().Replay(ctx, m))
+	must.Do(x.builder().Load(ctx, m))
 }
 
 // builder returns a builder over the present end of the catalogue.

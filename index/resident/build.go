@@ -95,39 +95,35 @@ func (b *Builder) postings(
 	}
 }
 
-const rowsAfter = `ordinal > ? ORDER BY ordinal`
-
-// Build fills empty tables from every row.
-func (b *Builder) Build(ctx context.Context) error {
+// Load brings tables up to the catalogue: empty ones, or those of a snapshot. Its pages may
+// hold some of that already, so that everything here can be done twice.
+func (b *Builder) Load(ctx context.Context, from Mark) error {
 	return must.Catch(func() {
-		b.loadRows(ctx, 0)
-		add := func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) }
-		b.postings(ctx, "postings", b.Last.Ordinal, false, add, rowsAfter, 0)
+		b.loadRows(ctx, from.Ordinal)
+		post := b.post
+		if from == (Mark{}) {
+			post = func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) }
+		}
+		b.postings(ctx, "postings", b.Last.Ordinal-from.Ordinal, false, post, `ordinal > ? ORDER BY ordinal`,
+			from.Ordinal)
+		if from == (Mark{}) {
+			return // every row has been read as it is now
+		}
+		b.settle(ctx, from.Event)
+		// Versions that have changed may have become exemplars, or ceased to be: those after
+		// the mark, too, since pages may hold their postings.
+		const changed = `ordinal IN (SELECT ordinal FROM events WHERE number > ?)
+			AND ordinal IN (SELECT ordinal FROM current)`
+		b.postings(ctx, "changes", b.Last.Event-from.Event, true, b.post, changed, from.Event)
 	})
 }
 
-// Replay brings tables that a snapshot held up to the catalogue. Its pages may hold
-// some of that already, so that everything here can be done twice.
-func (b *Builder) Replay(ctx context.Context, from Mark) error {
-	return must.Catch(func() { b.replay(ctx, from) })
-}
-
-func (b *Builder) replay(ctx context.Context, from Mark) {
-	b.loadRows(ctx, from.Ordinal)
-	set := func(ordinal uint32, p Posting) {
-		if b.Rows.Flags(ordinal)&Exemplar != 0 {
-			p.SetIn(b.Bands, ordinal)
-		} else {
-			p.RemoveFrom(b.Bands, ordinal)
-		}
+// post adds the posting of an exemplar, which may be there already, and removes that of another version.
+func (b *Builder) post(ordinal uint32, p Posting) {
+	p.RemoveFrom(b.Bands, ordinal)
+	if b.Rows.Flags(ordinal)&Exemplar != 0 {
+		p.AddTo(b.Bands, ordinal)
 	}
-	b.postings(ctx, "postings", b.Last.Ordinal-from.Ordinal, false, set, rowsAfter, from.Ordinal)
-	b.settle(ctx, from.Event)
-	// Versions that have changed may have become exemplars, or ceased to be: those after
-	// the mark, too, since pages may hold their postings.
-	const changed = `ordinal IN (SELECT ordinal FROM events WHERE number > ?)
-		AND ordinal IN (SELECT ordinal FROM current)`
-	b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, changed, from.Event)
 }
 
 // settle makes postings and flags agree after a start. A snapshot may still have the
@@ -146,8 +142,7 @@ func (b *Builder) settle(ctx context.Context, after int64) {
 		}
 		b.Rows.SetFlags(ordinal, f&^Swept)
 		if f&Exemplar != 0 {
-			p := must.Get(ReadPosting(ctx, b.DB, b.Compared, ordinal))
-			p.SetIn(b.Bands, ordinal)
+			b.post(ordinal, must.Get(ReadPosting(ctx, b.DB, b.Compared, ordinal)))
 		}
 	}
 }

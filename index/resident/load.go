@@ -20,26 +20,28 @@ import (
 
 // Load reads the snapshot of a catalogue that ends at last, and returns up to where
 // it holds the catalogue. progress is called with the stage `snapshot`. Where there is
-// no snapshot that can be used, Load removes the file, and the error is ErrSnapshot
-// or wraps it.
+// no snapshot that can be used, Load removes the file, the tables are empty, and the error
+// is ErrSnapshot or wraps it.
 func (s *Snapshot) Load(
 	ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64),
 ) (t Tables, m Mark, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = must.Catch(func() { t, m = s.load(ctx, catalogue, last, progress) })
-	switch {
-	case err == nil:
+	if err == nil {
 		return t, m, nil
-	case ctx.Err() != nil:
-		return Tables{}, Mark{}, ctx.Err() // the next start reads the file
-	case errors.Is(err, fs.ErrNotExist):
-		return Tables{}, Mark{}, cmp.Or(s.discard(), ErrSnapshot)
+	}
+	t, m = NewTables(), Mark{}
+	if ctx.Err() != nil {
+		return t, m, ctx.Err() // the next start reads the file
 	}
 	if err := s.discard(); err != nil {
-		return Tables{}, Mark{}, fmt.Errorf("snapshot: %w", err)
+		return t, m, fmt.Errorf("snapshot: %w", err)
 	}
-	return Tables{}, Mark{}, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, m, ErrSnapshot
+	}
+	return t, m, fmt.Errorf("%w: %w", ErrSnapshot, err)
 }
 
 // load reads the file, and decodes its pages on all cores. Package must ends it.

@@ -63,12 +63,6 @@ func (p *Posting) RemoveFrom(b *bands.Bands, ordinal uint32) {
 	b.RemoveKeys(p.Keys, ordinal)
 }
 
-// SetIn adds a posting that may be there already.
-func (p *Posting) SetIn(b *bands.Bands, ordinal uint32) {
-	p.RemoveFrom(b, ordinal)
-	p.AddTo(b, ordinal)
-}
-
 // ExactKey is the part of an exact hash, 16 bytes, that the look-up of normal
 // forms knows.
 func ExactKey(exact []byte) uint64 { return binary.LittleEndian.Uint64(exact) }
