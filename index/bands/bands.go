@@ -34,7 +34,7 @@
 //
 // # Concurrency
 //
-// Any number of look-ups run beside the one writer (a lock serialises writers). They
+// Any number of look-ups run beside the one writer: the caller serialises writers. They
 // never wait for it and never see half of a posting list. A fingerprint that is
 // added or removed while a look-up runs may be found or not.
 //
@@ -55,7 +55,6 @@ package bands
 
 import (
 	"math/bits"
-	"sync"
 
 	"jianguo/index/bands/buckets"
 	"jianguo/simhash"
@@ -75,8 +74,6 @@ type Hit struct {
 
 // Bands are postings in memory.
 type Bands struct {
-	// mu serialises the writers, and nothing else.
-	mu    sync.Mutex
 	bands [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
 	keys  *buckets.Table
 	// Full is the number of fingerprints up to which margin look-ups have their most
@@ -96,12 +93,10 @@ func New() *Bands {
 // rotate returns a fingerprint's key in a band: its bits from band·16 first.
 func rotate(x uint64, band int) uint64 { return bits.RotateLeft64(x, bandBits*band) }
 
-// Add adds a posting in every band. A posting that is there already is added once
+// Add adds a posting in every band. Writer only. A posting that is there already is added once
 // more: where that is possible (a replay over a snapshot), call Remove first. Add panics
 // beyond buckets.MaxOrdinal.
 func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	for i, t := range b.bands {
 		t.Prefetch(uint16(rotate(uint64(fp), i) >> 48))
 	}
@@ -110,10 +105,8 @@ func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
 	}
 }
 
-// Remove removes the posting from every band and reports whether it was there.
+// Remove removes the posting from every band and reports whether it was there. Writer only.
 func (b *Bands) Remove(fp simhash.Fingerprint, ordinal uint32) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	removed := 0
 	for i, t := range b.bands {
 		removed += t.Remove(rotate(uint64(fp), i), ordinal)

@@ -12,8 +12,6 @@ import (
 // Like Add, it adds a posting that is there already once more; where that can be,
 // call RemoveKeys first.
 func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.PrefetchKeys(keys)
 	for i, k := range keys {
 		if !known(keys[:i], k) {
@@ -38,8 +36,6 @@ func known(keys []uint64, key uint64) bool {
 // RemoveKeys removes the ordinal from each of keys, and returns the number of
 // postings removed.
 func (b *Bands) RemoveKeys(keys []uint64, ordinal uint32) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	removed := 0
 	for _, k := range keys {
 		removed += b.keys.Remove(k, ordinal)

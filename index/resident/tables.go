@@ -10,14 +10,14 @@ import (
 // start reads from their few rows.
 type Tables struct {
 	Bands  *bands.Bands
-	IDs    *buckets.Map // xxh3 of an id -> ordinals of its versions
-	Exacts *buckets.Map // hash of a normal form -> ordinals
+	IDs    *buckets.Table // xxh3 of an id -> ordinals of its versions
+	Exacts *buckets.Table // hash of a normal form -> ordinals
 	Rows   *Rows
 }
 
 // NewTables returns empty tables.
 func NewTables() Tables {
-	return Tables{Bands: bands.New(), IDs: buckets.NewMap(), Exacts: buckets.NewMap(), Rows: new(Rows)}
+	return Tables{Bands: bands.New(), IDs: buckets.New(true), Exacts: buckets.New(true), Rows: new(Rows)}
 }
 
 // part is a part of the tables that a snapshot writes page by page, as buckets.Table does.
@@ -32,7 +32,7 @@ type part interface {
 // Columns come first: no version that they call posted may be swept before its postings
 // are written (the sweep waits), and what is posted again meanwhile follows from the events.
 func (t Tables) parts() []part {
-	parts := []part{t.Rows, t.IDs.Stored(), t.Exacts.Stored()}
+	parts := []part{t.Rows, t.IDs, t.Exacts}
 	for _, table := range t.Bands.Stored() {
 		parts = append(parts, table)
 	}

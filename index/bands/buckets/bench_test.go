@@ -35,7 +35,7 @@ func hash(i int) uint64 {
 }
 
 func measure(b *testing.B, n int) {
-	r := NewMap()
+	r := New(true)
 	start := time.Now()
 	for i := range n {
 		r.Put(hash(i), uint32(i))
@@ -58,7 +58,7 @@ func measure(b *testing.B, n int) {
 
 	pages := map[int][]byte{}
 	size := 0
-	err := r.Stored().Snapshot(func(id int, page []byte) error {
+	err := r.Snapshot(func(id int, page []byte) error {
 		pages[id] = slices.Clone(page)
 		size += len(page)
 		return nil
@@ -68,14 +68,14 @@ func measure(b *testing.B, n int) {
 	}
 	b.ReportMetric(float64(size)/float64(n), "snapshot_B/entry")
 	start = time.Now()
-	loaded := NewMap()
+	loaded := New(true)
 	for id, page := range pages {
-		if err := loaded.Stored().LoadPage(id, page); err != nil {
+		if err := loaded.LoadPage(id, page); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(time.Since(start).Seconds(), "load_s")
-	if loaded.table.Len() != n {
-		b.Fatal(fmt.Errorf("%d of %d loaded", loaded.table.Len(), n))
+	if loaded.Len() != n {
+		b.Fatal(fmt.Errorf("%d of %d loaded", loaded.Len(), n))
 	}
 }

@@ -254,8 +254,8 @@ func (p *page) copy(at uint32, v View) {
 	}
 }
 
-// Find yields the ordinals under key, in the order in which they were added.
-func (t *Table) Find(key uint64) iter.Seq[uint32] {
+// find yields the ordinals under key, in the order in which they were added.
+func (t *Table) find(key uint64) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		key := t.kept(key)
 		v := t.Bucket(uint16(key >> 48))

@@ -10,11 +10,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMap makes random puts, snapshots and reloads, and compares every answer
+// TestLookups makes random puts, snapshots and reloads, and compares every answer
 // with a plain map.
-func TestMap(t *testing.T) {
+func TestLookups(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := NewMap()
+		r := New(true)
 		ref := map[uint64][]uint32{}
 		pages := map[int][]byte{}
 		total := 0
@@ -23,7 +23,7 @@ func TestMap(t *testing.T) {
 			return p[0]<<62 | p[1]<<30 | p[2]<<16
 		})
 		save := func(t *rapid.T) {
-			err := r.Stored().Snapshot(func(id int, page []byte) error {
+			err := r.Snapshot(func(id int, page []byte) error {
 				pages[id] = slices.Clone(page)
 				return nil
 			})
@@ -53,9 +53,9 @@ func TestMap(t *testing.T) {
 			"snapshot": save,
 			"reload": func(t *rapid.T) {
 				save(t)
-				r = NewMap()
+				r = New(true)
 				for id, page := range pages {
-					if err := r.Stored().LoadPage(id, page); err != nil {
+					if err := r.LoadPage(id, page); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -67,8 +67,8 @@ func TestMap(t *testing.T) {
 				if d := gocmp.Diff(want, r.Get(nil, k), cmpopts.EquateEmpty()); d != "" {
 					t.Fatalf("get %x (-want +got):\n%s", k, d)
 				}
-				if r.table.Len() != total {
-					t.Fatalf("%d pairs, want %d", r.table.Len(), total)
+				if r.Len() != total {
+					t.Fatalf("%d pairs, want %d", r.Len(), total)
 				}
 			},
 		})
@@ -76,10 +76,10 @@ func TestMap(t *testing.T) {
 }
 
 func TestPutAfterLoadPage(t *testing.T) {
-	r := NewMap()
+	r := New(true)
 	r.Put(7<<16, 1)
-	loaded := NewMap()
-	if err := r.Stored().Snapshot(loaded.Stored().LoadPage); err != nil {
+	loaded := New(true)
+	if err := r.Snapshot(loaded.LoadPage); err != nil {
 		t.Fatal(err)
 	}
 	loaded.Put(7<<16, 2)
