@@ -20,9 +20,11 @@ const (
 	// a circle.
 	pathQuery = `WITH RECURSIVE path (id, n) AS (VALUES (?1, 0) UNION ALL SELECT c.follows, n + 1
 		FROM path JOIN clusters c USING (id) WHERE c.follows IS NOT NULL AND n < 10000) SELECT id FROM path ORDER BY n`
-	// toldQuery begins a query of the clusters of the story ?1, each with its telling and what that adds.
-	toldQuery = `WITH RECURSIVE told (id, follows, telling, adds) AS (VALUES (?1, 0, ?1, 0) UNION
-		SELECT c.id, t.id, iif(c.adds = 0, t.telling, c.id), iif(c.adds = 0, t.adds, c.adds)
+	// toldQuery begins a query of the clusters of the stories ?1, each with its telling and what that adds. One query
+	// for each story would take ten times as long.
+	toldQuery = `WITH RECURSIVE told (story, id, follows, telling, adds) AS (SELECT value, value, 0, value, 0
+		FROM json_each(?1) UNION
+		SELECT t.story, c.id, t.id, iif(c.adds = 0, t.telling, c.id), iif(c.adds = 0, t.adds, c.adds)
 		FROM told t JOIN clusters c ON c.follows = t.id) `
 )
 
@@ -43,7 +45,7 @@ func Of(ctx context.Context, db sqlite.Querier, cluster uint32) (uint32, error) 
 
 // Size is how many clusters a story has.
 func Size(ctx context.Context, db sqlite.Querier, story uint32) (int, error) {
-	n, err := sqlite.Column[int](ctx, db, toldQuery+`SELECT count(*) FROM told`, story)
+	n, err := sqlite.Column[int](ctx, db, toldQuery+`SELECT count(*) FROM told`, sqlite.List([]uint32{story}))
 	if err != nil {
 		return 0, err
 	}
@@ -71,7 +73,7 @@ type Telling struct {
 func Tellings(ctx context.Context, db sqlite.Querier, story uint32) ([]Telling, error) {
 	return sqlite.All(ctx, db, func(t *Telling) []any { return []any{&t.Cluster, &t.Follows, &t.Adds} },
 		toldQuery+`SELECT t.id, t.follows, coalesce(c.adds, 0) FROM told t LEFT JOIN clusters c USING (id)
-		WHERE c.merged_into IS NULL ORDER BY t.id`, story)
+		WHERE c.merged_into IS NULL ORDER BY t.id`, sqlite.List([]uint32{story}))
 }
 
 // Item is an item of a story, its telling, and how many characters that adds to an earlier one.
@@ -82,12 +84,8 @@ type Item struct {
 }
 
 // itemsQuery lists the items of many stories, withdrawn ones too: of each story the leads first. The lead that a merged
-// cluster keeps for an undo is among the members, unless its item has a later version. One query for each story would
-// take ten times as long.
-const itemsQuery = `WITH RECURSIVE told (story, id, follows, telling, adds) AS (SELECT value, value, 0, value, 0
-	FROM json_each(?) UNION
-	SELECT t.story, c.id, t.id, iif(c.adds = 0, t.telling, c.id), iif(c.adds = 0, t.adds, c.adds)
-	FROM told t JOIN clusters c ON c.follows = t.id)
+// cluster keeps for an undo is among the members, unless its item has a later version.
+const itemsQuery = toldQuery + `
 	SELECT m.story, i.id, m.telling, m.adds FROM (SELECT story, ordinal, telling, adds, min(copy) AS copy FROM (
 		SELECT t.story, coalesce(c.lead, t.id) AS ordinal, t.telling, t.adds, 0 AS copy
 			FROM told t LEFT JOIN clusters c USING (id) WHERE c.merged_into IS NULL
