@@ -75,7 +75,7 @@ func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
 		b.Title = beginning(text, 40)
 	}
 	f := x.tables.Rows.Flags(b.Ordinal)
-	b.Verdict, b.Cluster = f.Verdict(), x.clusters.Resolve(x.tables.Rows.Cluster(b.Ordinal))
+	b.Verdict, b.Cluster = f.Verdict(), x.ClusterOf(b.Ordinal)
 	return b
 }
 

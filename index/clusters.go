@@ -49,7 +49,7 @@ func (x *catalogue) ClustersOf(ctx context.Context, ids []string) (map[string]ui
 		const query = `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`
 		for ordinal, id := range sqlite.Pairs[uint32, string](ctx, x.reader, query, sqlite.List(versions)) {
 			if wanted[id] && x.tables.Rows.Flags(ordinal)&resident.Superseded == 0 {
-				out[id] = x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
+				out[id] = x.ClusterOf(ordinal)
 			}
 		}
 	})

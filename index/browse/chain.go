@@ -53,7 +53,7 @@ func readChain(ctx context.Context, b *Model, cluster uint32, members int) *Chai
 				view.Told = must.Get(b.cat.Briefs(ctx, []uint32{t.Cluster}))[t.Cluster]
 			}
 			against := view.Told.Against
-			if standing(b.cat, b.cat.RecordedCluster(against)) != standing(b.cat, t.Follows) {
+			if b.cat.ClusterOf(against) != standing(b.cat, t.Follows) {
 				view.Told = nil // an editor lets it follow another one
 			} else {
 				view.Against = must.Get(b.cat.Briefs(ctx, []uint32{against}))[against]

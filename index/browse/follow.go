@@ -90,7 +90,7 @@ func (w *follower) everIn(id string, clusters []uint32) []uint32 {
 func (w *follower) superseded(s *seen) {
 	for _, ordinal := range w.cat.Versions(s.id) {
 		if ordinal < s.ordinal {
-			w.touched[standing(w.cat, w.cat.RecordedCluster(ordinal))] = true
+			w.touched[w.cat.ClusterOf(ordinal)] = true
 			w.exec(`DELETE FROM queue WHERE ordinal = ?`, ordinal)
 			w.exec(`DELETE FROM rejected WHERE ordinal = ?`, ordinal)
 		}
