@@ -214,21 +214,20 @@ func (c *comparing) unrelated(a *compare.Outline, ordinal uint32) bool {
 // ones, and those whose rows cannot be read yet.
 func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate) ([]*candidate, error) {
 	judged := candidates[:0]
-	for len(candidates) > 0 && len(judged) < c.policy.Judged {
-		next := candidates[:min(len(candidates), c.policy.Judged-len(judged))]
-		candidates = candidates[len(next):]
-		for _, n := range next {
-			var err error
-			n.comparison, err = c.compareSketch(ctx, &n.Proposal)
-			if errors.Is(err, errUnseen) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			if !c.policy.Unrelated(&n.estimate) {
-				judged = append(judged, n)
-			}
+	for _, n := range candidates {
+		if len(judged) == c.policy.Judged {
+			break
+		}
+		var err error
+		n.comparison, err = c.compareSketch(ctx, &n.Proposal)
+		if errors.Is(err, errUnseen) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !c.policy.Unrelated(&n.estimate) {
+			judged = append(judged, n)
 		}
 	}
 	return judged, nil
