@@ -37,14 +37,11 @@ func (d *decision) settle(id uint32, v *version) {
 	if c.lead != v.ordinal {
 		c = clusterRow{id: id, lead: v.ordinal, first: v.arrivedAt, last: v.arrivedAt}
 	}
-	members := func() (n int64) {
-		must.Dof(d.query(`SELECT count(*) FROM members WHERE cluster = ?`, id).Scan(&n), "members of cluster %d", id)
-		return n
-	}
-	c.size = 1
-	if members() > 0 {
+	var others int64
+	must.Dof(d.query(`SELECT count(*) FROM members WHERE cluster = ? AND ordinal != ?`, id, v.ordinal).Scan(&others),
+		"members of cluster %d", id)
+	if c.size = 1 + others; others > 0 {
 		d.member(id, v.ordinal)
-		c.size = members()
 	}
 	d.setCluster(c)
 }
