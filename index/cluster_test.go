@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"jianguo/internal/sqlite"
@@ -14,13 +13,8 @@ func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 	var lead uint32
 	c.ID, lead = x.clusters.Lead(id)
 	from, args := x.MembersFrom(c.ID)
-	var ordinals []uint32
-	err := sqlite.Each(ctx, x.reader, `SELECT m.ordinal FROM `+from+` JOIN items USING (ordinal) ORDER BY 1`, func(r *sql.Rows) error {
-		var ordinal uint32
-		err := r.Scan(&ordinal)
-		ordinals = append(ordinals, ordinal)
-		return err
-	}, args...)
+	query := `SELECT m.ordinal FROM ` + from + ` JOIN items USING (ordinal) ORDER BY 1`
+	ordinals, err := sqlite.Column[uint32](ctx, x.reader, query, args...)
 	if err != nil {
 		return nil, err
 	}
