@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 )
 
 // ErrPage says that bytes are not a whole page.
@@ -88,10 +87,11 @@ func (t *Table) LoadPage(number int, data []byte) error {
 	if err != nil || total > uint64(len(data)) { // bounds what is allocated
 		return fmt.Errorf("%w: page %d: %d postings in %d bytes", ErrPage, number, total, len(data))
 	}
-	p := sized(counts[:], t.narrow)
-	if p == nil {
-		p = new(page)
+	var slots [PageKeys]int
+	for i, n := range counts {
+		slots[i] = capacity(int(n))
 	}
+	p := newPage(&slots, t.narrow)
 	for i, n := range counts {
 		if err == nil {
 			data, err = p.load(&p.buckets[i], n, data)
@@ -108,19 +108,6 @@ func (t *Table) LoadPage(number int, data []byte) error {
 		t.pages[number].Store(p)
 	}
 	return nil
-}
-
-// sized returns an empty page with room for counts[i] postings in bucket i; nil if there are
-// none at all.
-func sized(counts []uint32, narrow bool) *page {
-	if slices.Max(counts) == 0 {
-		return nil
-	}
-	var slots [PageKeys]int
-	for i, n := range counts {
-		slots[i] = capacity(int(n))
-	}
-	return newPage(&slots, narrow)
 }
 
 var errCut = errors.New("its numbers do not fit its length")
