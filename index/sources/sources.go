@@ -70,12 +70,7 @@ func (t *Table) Open(ctx context.Context) error {
 
 // InForce returns the policies in force by source. It omits normal sources. The caller
 // must not change the map.
-func (t *Table) InForce() map[string]string {
-	if force := t.inForce.Load(); force != nil {
-		return *force
-	}
-	return nil
-}
+func (t *Table) InForce() map[string]string { return *t.inForce.Load() }
 
 // Last returns the last changes, the newest first.
 func (t *Table) Last(ctx context.Context, limit int) ([]Policy, error) {
