@@ -171,6 +171,58 @@ func TestRefusedIsAnswered(t *testing.T) {
 	}
 }
 
+// TestHandedOnOnce: an event that was published without a partition counts once, before what came after it, also when
+// its owner begins again.
+func TestHandedOnOnce(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	zero, others := "", []string(nil)
+	for i := 0; zero == "" || len(others) < 2; i++ {
+		if u := fmt.Sprint("u", i); redis.PartitionOf(u) == 0 {
+			zero = u
+		} else {
+			others = append(others, u)
+		}
+	}
+	back, kept := others[0], others[1]
+	applied := func() { // what partition 0 has handed on, too
+		for _, u := range []string{zero, back, kept} {
+			if err := f.seen(f.two[0], u, "last"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for subject, body := range map[string]string{"exposures.seen": `{"user":"` + back + `","items":["x"]}`,
+		"exposures.forget": `{"user":"` + kept + `"}`} {
+		if _, err := f.js.Publish(t.Context(), subject, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	applied()
+	if got := unseenIn(t, f.two[1], back, "x"); len(got) > 0 {
+		t.Fatal("x is not seen")
+	}
+	if err := f.two[0].Expose(t.Context(), Event{Kind: state.Unsee, User: back, Items: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.seen(f.two[0], kept, "y"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.two {
+		f.two[i].Close()
+	}
+	for i := range f.two {
+		f.open(i)
+	}
+	applied()
+	if got := unseenIn(t, f.two[1], back, "x"); len(got) == 0 {
+		t.Error("what was un-seen is seen again")
+	}
+	if got := unseenIn(t, f.two[1], kept, "y"); len(got) > 0 {
+		t.Error("what was seen after a forget is forgotten")
+	}
+}
+
 // TestSecretLost: a secret that Redis has lost comes back from a service that runs. Without one, no service starts over
 // histories that it cannot read.
 func TestSecretLost(t *testing.T) {

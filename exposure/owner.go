@@ -257,8 +257,9 @@ func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 // applyOne applies an event, unless a former owner has written it already.
 func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
 	if p := redis.PartitionOf(ev.user); p != o.part {
-		// Published without a partition, or with one of another number of partitions.
-		_, err := o.cfg.Log.Append(ctx, (&Event{Kind: ev.Kind}).subject(p), data)
+		// Published without a partition, or with one of another number of partitions. An owner that begins again may
+		// have handed it on already: once more it would undo what came since.
+		_, err := o.log.AppendOnce(ctx, fmt.Sprint(ev.seq, " handed on"), (&Event{Kind: ev.Kind}).subject(p), data)
 		return err
 	}
 	var histories []string
