@@ -171,6 +171,48 @@ func TestRefusedIsAnswered(t *testing.T) {
 	}
 }
 
+// TestRefusedForGood: what was refused is not applied by an owner that begins again, after what stood in its way is gone.
+func TestRefusedForGood(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	link := func(kind state.EventKind, user, from string) error {
+		return f.two[0].Expose(t.Context(), Event{Kind: kind, User: user, From: from})
+	}
+	for _, from := range []string{"b", "c", "d", "e"} {
+		if err := link(state.Link, string(from[0]-1), from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, u := range []string{"b", "c", "d", "e"} { // behind what the links tell their owners
+		if err := f.seen(f.two[0], u, "last"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := link(state.Link, "e", "f"); !errors.Is(err, ErrLink) {
+		t.Fatal("a fifth link in a row:", err)
+	}
+	if err := link(state.Unlink, "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.seen(f.two[0], "f", "x"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.two {
+		f.two[i].Close()
+	}
+	for i := range f.two {
+		f.open(i)
+	}
+	for i := 0; i < 100; i++ { // a report of each partition is behind what is applied again
+		if err := f.seen(f.two[0], fmt.Sprint("u", i), "last"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := unseenIn(t, f.two[1], "e", "x"); len(got) == 0 {
+		t.Error("a refused link counts")
+	}
+}
+
 // TestHandedOnOnce: an event that was published without a partition counts once, before what came after it, also when
 // its owner begins again.
 func TestHandedOnOnce(t *testing.T) {

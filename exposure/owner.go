@@ -29,7 +29,7 @@ type owner struct {
 	mark    redis.Mark
 	end     eventlog.State           // of the log, by the last look
 	applied uint64                   // as Redis has it
-	refused map[uint64]string        // of recent entries: why they were not applied
+	refused map[uint64]string        // of recent entries, of former owners too: why they were not applied
 	known   map[state.Address]*owned // the users of the batch
 	broken  map[state.Address]bool   // those whose shards cannot be read
 }
@@ -94,8 +94,12 @@ func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 		// 2^32 numbers for shards that no other service gives
 		f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32)
 		must.Do(f.Acks.Tell(part))
-		return &owner{fleet: f, part: part, mark: mark, end: log, applied: mark.Applied,
+		o := &owner{fleet: f, part: part, mark: mark, end: log, applied: mark.Applied,
 			refused: map[uint64]string{}, broken: map[state.Address]bool{}}
+		if at.Log == log.ID {
+			maps.Copy(o.refused, at.Refused)
+		}
+		return o
 	})
 }
 
@@ -168,6 +172,9 @@ func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) error {
 	return must.Catch(func() {
 		o.read(ctx, addrs)
 		for i, e := range batch {
+			if o.refused[e.Seq] != "" {
+				continue // it stays refused, as its client was told, whatever has changed since
+			}
 			outcome := bad[i]
 			if outcome != nil {
 				o.setAside(ctx, e, outcome)
