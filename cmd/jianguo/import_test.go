@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,4 +191,35 @@ func TestLegacyKey(t *testing.T) {
 		s.ask("/filter", `{"user":"u","items":["old","new"]}`, &answer)
 		return slices.Equal(answer.Items, []string{"new"})
 	})
+}
+
+// TestImportedOnce: a user who is imported is passed after a restart, wherever the scenes list the default history.
+func TestImportedOnce(t *testing.T) {
+	t.Parallel()
+	addr, policy := startRedis(t), filepath.Join(t.TempDir(), "policy.json")
+	redisDo(t, redisClient(t, addr), "SADD", "seen:{u}", "old")
+	err := os.WriteFile(policy, []byte(`{"histories": {"default": {"policy": "rotate"}, "disliked": {"policy": "rotate", "kinds": ["disliked"]}},
+		"scenes": {"default": {"writes": ["disliked", "default"]}}}`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--nats-listen", "127.0.0.1:0", "--exposure-policy", policy, "--legacy-redis", "redis://" + addr,
+		"--legacy-key", "seen:{{user}}"}
+	imported := func(data string) *process {
+		s := serve(t, plainBinary(t), data, args...)
+		s.ready()
+		s.eventually("all are imported", func() bool {
+			return strings.Contains(s.log.String(), "all users of the old store are imported")
+		})
+		return s
+	}
+	s := imported(t.TempDir())
+	s.ask("/exposures/unsee", `{"user":"u","items":["old"]}`, nil)
+	s.stop()
+	s = imported(s.data)
+	var answer struct{ Items []string }
+	if s.ask("/filter", `{"user":"u","items":["old"]}`, &answer); len(answer.Items) != 1 {
+		t.Error("what was un-seen is imported again")
+	}
+	s.stop()
 }

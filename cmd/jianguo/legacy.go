@@ -26,6 +26,11 @@ func (f *legacyFlags) importOld(co *streams, s *service, zone *time.Location) er
 	old, err := redis.OpenOld(f.LegacyRedis, f.LegacyKey, co.log,
 		func(ctx context.Context, user string, history []redis.Exposure) error {
 			info, err := s.exposure.Query(ctx, user, "", nil)
+			for _, other := range info.Others {
+				if other.History == "" {
+					info = other
+				}
+			}
 			if err != nil || info.Imported {
 				return err
 			}
