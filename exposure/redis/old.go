@@ -214,18 +214,18 @@ func Plan(p *state.Policy, exposures []Exposure, info trace.History, now time.Ti
 			kept = append(kept, e)
 		}
 	}
-	return group(kept)
+	return group(kept, now.Location())
 }
 
-// group makes reports of exposures.
-func group(kept []Exposure) []Report {
+// group makes reports of exposures, by days and months of a zone.
+func group(kept []Exposure, zone *time.Location) []Report {
 	slices.SortStableFunc(kept, func(a, b Exposure) int { return b.At.Compare(a.At) })
 	var reports []Report
 	last := ""
 	for i, e := range kept {
-		when := e.At.Format("2006-01")
+		when := e.At.In(zone).Format("2006-01")
 		if i < datedNewest {
-			when = e.At.Format(time.DateOnly)
+			when = e.At.In(zone).Format(time.DateOnly)
 		}
 		n := len(reports) - 1
 		if n < 0 || when != last || len(reports[n].Items) == reportItems {

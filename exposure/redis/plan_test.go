@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -129,5 +130,23 @@ func TestPlanForgets(t *testing.T) {
 	p, _ := state.ParsePolicy("rotate")
 	if reports := redis.Plan(&p, []redis.Exposure{ago(6, "x")}, trace.History{}, now); reports != nil {
 		t.Errorf("a user who was away for six days: %v", reports)
+	}
+}
+
+// TestPlanMonths: months and days of an import are those of the store, in whatever zone the old store's times are read.
+func TestPlanMonths(t *testing.T) {
+	now := time.Date(2026, 5, 20, 12, 0, 0, 0, shanghai)
+	p, _ := state.ParsePolicy("calendar")
+	var old []redis.Exposure
+	for i := range 1000 { // from the first hour of May back into April
+		old = append(old, redis.Exposure{ID: fmt.Sprint(i), At: time.Date(2026, 5, 1, 1, 0, -10*i, 0, shanghai).UTC()})
+	}
+	for _, r := range redis.Plan(&p, old, trace.History{}, now) {
+		for _, id := range r.Items {
+			i, _ := strconv.Atoi(id)
+			if got, want := r.At.In(shanghai).Month(), old[i].At.In(shanghai).Month(); got != want {
+				t.Fatalf("item %s of %s is reported as of %s", id, want, got)
+			}
+		}
 	}
 }
