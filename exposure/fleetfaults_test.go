@@ -213,6 +213,33 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
+// TestLinkedUnseeIsRefused: an un-see that a linked user, of another partition too, cannot take is refused as a whole.
+func TestLinkedUnseeIsRefused(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{Policies: map[string]state.Policy{"": small}})
+	var items []string
+	for i := range 120 {
+		items = append(items, fmt.Sprint("i", i))
+	}
+	for i := range 4 {
+		user, from := fmt.Sprint("ann", i), fmt.Sprint("phone", i)
+		for _, ev := range []Event{{Kind: state.Seen, User: from, Items: items}, {Kind: state.Link, User: user, From: from},
+			{Kind: state.Seen, User: user, Items: items[:1]}} {
+			if err := f.two[0].Expose(t.Context(), ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := f.two[0].Expose(t.Context(), Event{Kind: state.Unsee, User: user, Items: items[:80]})
+		if got := unseenIn(t, f.two[0], user, items[0]); !errors.Is(err, ErrExceptions) || len(got) > 0 {
+			t.Errorf("%s: %v, returned: %q", user, err, got)
+		}
+		if err := f.two[0].Expose(t.Context(), Event{Kind: state.Unsee, User: user, Items: items[:60]}); err != nil {
+			t.Error(err)
+		}
+		f.eventually("all are returned", func() bool { return len(unseenIn(t, f.two[0], user, items[:60]...)) == 60 })
+	}
+}
+
 // TestHandedOnOnce: an event that was published without a partition counts once, before what came after it, also when
 // its owner begins again.
 func TestHandedOnOnce(t *testing.T) {

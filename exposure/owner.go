@@ -310,6 +310,8 @@ func (o *owner) linksOf(ctx context.Context, user string) (all state.Links) {
 // begins again may have told it already.
 func (o *owner) tell(ctx context.Context, ev *event) {
 	if ev.Try {
+		o.linksOf(ctx, ev.user) // which reads the user
+		o.spread(ctx, o, ev, o.historiesOf(ev))
 		return
 	}
 	told, n := Event{Kind: ev.Kind, User: ev.user, From: ev.From}, 0
