@@ -228,6 +228,8 @@ func (s *core) historiesOf(ev *event) (list []string) {
 		return []string{""}
 	case ev.Kind == state.Unsee:
 		return s.scene(ev.scene).all()
+	case ev.Kind == state.Forget:
+		return slices.AppendSeq(slices.Clone(s.unlisted), maps.Keys(s.policies))
 	case !ev.Kind.Items():
 		return slices.Collect(maps.Keys(s.policies))
 	}

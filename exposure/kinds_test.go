@@ -145,6 +145,29 @@ func TestKinds(t *testing.T) {
 	})
 }
 
+// TestForgetUnlisted: a forget also takes what a history holds that the policy file lists no more, and for others that is
+// kept until the file lists it again.
+func TestForgetUnlisted(t *testing.T) {
+	cfg := kindsConfig()
+	f := newFixture(t, cfg)
+	for _, user := range []string{"u", "v"} {
+		f.must(f.Expose(t.Context(), Event{Kind: state.Seen, User: user, Scene: "player", Items: ids(0, 200)}))
+	}
+	f.must(f.Store.Close())
+	f.cfg.Scenes = nil
+	f.open()
+	f.must(f.Forget(t.Context(), "u"))
+	f.must(f.Store.Close())
+	f.cfg.Scenes = cfg.Scenes
+	f.open()
+	for user, want := range map[string]int{"u": 1, "v": 0} {
+		r, err := f.Filter(t.Context(), Request{User: user, Scene: "player", Items: ids(199, 200)})
+		if err != nil || len(r.Items) != want {
+			t.Errorf("%s: %+v %v", user, r, err)
+		}
+	}
+}
+
 // TestKindsReachAll: links, stories, un-see, forget and query reach every history of a scene; at_least never brings
 // back what another history than the first holds.
 func TestKindsReachAll(t *testing.T) {

@@ -102,6 +102,11 @@ func (s *core) openHistories() error {
 	return nil
 }
 
+// storedHistories takes a step a history, not a user.
+const storedHistories = `WITH RECURSIVE h (name) AS (SELECT min(history) FROM user UNION ALL
+	SELECT (SELECT min(history) FROM user WHERE history > name) FROM h WHERE name IS NOT NULL)
+	SELECT name FROM h WHERE name IS NOT NULL`
+
 // recover finds where in the log to resume, and the last entry to wait for. Package must ends it.
 func (s *Store) recover(ctx context.Context) (last uint64) {
 	meta := must.Get(FileMeta(ctx, s.db.read))
@@ -112,6 +117,8 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 	var lastShard int64
 	row := s.db.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM shard")
 	must.Dof(row.Scan(&lastShard), "exposure: read the state file")
+	s.unlisted = slices.DeleteFunc(must.Get(sqlite.Column[string](ctx, s.db.read, storedHistories)),
+		func(history string) bool { return s.policies[history] != nil })
 	log := must.Get(s.cfg.Log.State(ctx))
 	if string(s.secret[:]) != meta["secret"] { // requests may be reading it: written once
 		copy(s.secret[:], meta["secret"])
@@ -272,6 +279,7 @@ func (s *Store) CopyTo(ctx context.Context, path string) error {
 type core struct {
 	cfg      Config
 	policies map[string]*state.Policy // by history
+	unlisted []string                 // histories of the file that no scene names any more
 	keeps    map[string][]string      // by history, the kinds of reports that it keeps
 	kinds    []string                 // of reports
 	secret   [32]byte
