@@ -127,6 +127,7 @@ func TestExposureHTTP(t *testing.T) {
 	x.json("/exposures/link", `{"user":"u","from":"v"}`, 409)
 	x.json("/exposures/link", `{"user":"u","from":"u"}`, 400)
 	x.json("/exposures/unlink", `{"user":"v","from":"u"}`, 204)
+	x.json("/exposures/link", `{"user":7,"from":8}`, 204)
 	if got := string(x.json("/filter", `{"user":"v","items":["a","x/y"]}`, 200)); got != `{"items":["a","x/y"],"dropped":0}` {
 		t.Errorf("no longer linked: %s", got)
 	}

@@ -173,11 +173,12 @@ func (q *Query) addString(start, end int) (err error) {
 	return nil
 }
 
-// decodeString decodes the JSON value of a field: a string, or for a user or an item an
+// decodeString decodes the JSON value of a field: a string, or for users and an item an
 // integer, which stands for its decimal text.
 func decodeString(field string, raw jsontext.Value) (string, error) {
 	if raw.Kind() != '"' {
-		if v, err := strconv.ParseInt(string(raw), 10, 64); err == nil && (field == "user" || field == "item") {
+		v, err := strconv.ParseInt(string(raw), 10, 64)
+		if err == nil && slices.Contains([]string{"user", "from", "item"}, field) {
 			return strconv.FormatInt(v, 10), nil
 		}
 		return "", Invalidf(field, "is not a string")
