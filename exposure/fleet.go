@@ -154,7 +154,7 @@ func (f *fleet) refresh(ctx context.Context, e *entry, version func() (string, e
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.st == nil || e.ticket < ticket { // what was read later is kept
-		e.st, e.version, e.ticket, e.hits = st, rec.Stored, ticket, 0
+		e.st, e.version, e.ticket, e.hits = st.Adopt(e.pol, f.cfg.Location), rec.Stored, ticket, 0
 	}
 	return false, nil
 }

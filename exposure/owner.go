@@ -218,6 +218,7 @@ func (o *owner) read(ctx context.Context, addrs []state.Address) {
 			u.st, u.may = new(state.State), redis.Aside
 			continue
 		}
+		u.st.Adopt(o.policies[f.History], o.cfg.Location)
 		if u.version = f.Version; o.ahead(f.Version) {
 			if must.Do(o.check(ctx)); o.ahead(f.Version) {
 				u.version, u.may = redis.Version{}, redis.Over

@@ -95,6 +95,43 @@ func TestClocksGoForward(t *testing.T) {
 	}
 }
 
+// TestPolicyChanged: after a change between rotate and calendar what was seen before stays as long as the new policy
+// keeps it, through sweeps, restarts and a change back, and goes then.
+func TestPolicyChanged(t *testing.T) {
+	for _, kind := range []state.Kind{state.Rotate, state.Calendar} {
+		f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Kind: kind, Capacity: 64, Large: -1, Tail: 16}}})
+		change := func(kind state.Kind) {
+			f.must(f.Store.Close())
+			f.cfg.Policies = map[string]state.Policy{"": {Kind: kind, Capacity: 64, Large: -1, Tail: 16}}
+			f.open()
+			f.must(f.Sweep(t.Context()))
+		}
+		known := func(when string, want ...string) {
+			t.Helper()
+			if got := f.unseenOf("u", want...); len(got) > 0 {
+				t.Errorf("from %s, %s: %d of %d came back", kind, when, len(got), len(want))
+			}
+		}
+		old := ids(0, 3*64)
+		f.report(state.Seen, "u", old...)
+		change(1 - kind)
+		known("changed", old...)
+		f.report(state.Seen, "u", "x")
+		f.restart()
+		known("after a report", append(old, "x")...)
+		change(kind)
+		known("changed back", append(old, "x")...)
+		change(1 - kind)
+		f.clock.advance(4 * 24 * time.Hour)
+		more := ids(1000, 1000+5*64)
+		f.report(state.Seen, "u", more...)
+		known("with more", more[64:]...)
+		if got := f.unseenOf("u", old...); kind == state.Calendar && len(got) < len(old)-1 {
+			t.Errorf("from %s, of what is dropped only %d of %d came back", kind, len(got), len(old))
+		}
+	}
+}
+
 func TestParsePolicy(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                   "rotate,slots=5,capacity=1000,small=1,large=-1,months=0,tail=512,target=0.001,ttl=120h0m0s",

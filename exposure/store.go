@@ -334,7 +334,7 @@ func (s *core) load(e *entry, r *rows) error {
 	}
 	st, err := r.load(e.addr)
 	if err == nil {
-		e.st, e.hits = st, 0
+		e.st, e.hits = st.Adopt(e.pol, s.cfg.Location), 0
 	}
 	return err
 }

@@ -210,7 +210,8 @@ func (s *writer) sweep(ctx context.Context, after state.Address, n int) (last st
 			// Without a policy, no scene maps to this history any more: kept, for the operator to decide.
 			if pol := s.policies[last.History]; pol != nil {
 				// VerifyFile reports a damaged one.
-				if st, err := state.DecodeHead(head, last); err == nil && st.Stale(pol, now) {
+				st, err := state.DecodeHead(head, last)
+				if err == nil && st.Adopt(pol, now.Location()).Stale(pol, now) {
 					stale = append(stale, last)
 				}
 			}

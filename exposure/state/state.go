@@ -133,6 +133,22 @@ func (s *State) Size() int {
 	return n
 }
 
+// Adopt puts the shards that were made under a policy of the other kind under this one, nil for none: a calendar has
+// those without a month in that of the newest exposure.
+func (s *State) Adopt(p *Policy, zone *time.Location) *State {
+	for i := range s.shards {
+		switch sh := &s.shards[i]; {
+		case p == nil:
+		case p.Kind == Rotate:
+			sh.epoch = 0
+		case sh.epoch == 0:
+			sh.epoch = MonthOf(DayOf(time.Unix(s.last, 0).In(zone)))
+		}
+	}
+	slices.SortStableFunc(s.shards, func(a, b Shard) int { return cmp.Compare(a.epoch, b.epoch) })
+	return s
+}
+
 // Reset forgets everything but links, and leaves the rows to be deleted.
 func (s *State) Reset() {
 	freed := s.freed
