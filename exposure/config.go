@@ -190,7 +190,8 @@ func stored(name string) string {
 }
 
 // taken are subjects that are no kinds of a policy file.
-var taken = []string{"played", "unsee", "forget", "imported", "link", "unlink", "filter", "report"}
+var taken = []string{"played", "unsee", "forget", "imported", "link", "unlink", "linked", "unlinked", "filter",
+	"report"}
 
 var kindWord = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 

@@ -67,6 +67,7 @@ func TestErrors(t *testing.T) {
 		`{"histories":{"default":{},"d":{"kinds":[]}}}`:                             `histories.d.kinds: is empty`,
 		`{"histories":{"default":{},"d":{"kinds":["un.seen"]}}}`:                    `histories.d.kinds: "un.seen" is no name of a kind`,
 		`{"histories":{"default":{},"d":{"kinds":["forget"]}}}`:                     `histories.d.kinds: "forget"`,
+		`{"histories":{"default":{},"d":{"kinds":["linked"]}}}`:                     `histories.d.kinds: "linked"`,
 		`{"histories":{"default":{}},"scenes":{"feed":{"reads":["x"]}}}`:            `scenes.feed.reads: "x" is no history: default`,
 		`{"histories":{"default":{}},"scenes":{"feed":{"writes":["x"]}}}`:           `scenes.feed.writes: "x"`,
 		`{"histories":{"default":{}},"scenes":{"feed":{"reads":"default"}}}`:        `Scenes.Reads`,
