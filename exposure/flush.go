@@ -75,6 +75,7 @@ func (s *writer) flush(ctx context.Context) error {
 	slices.SortFunc(list, func(a, b *entry) int {
 		return cmp.Or(strings.Compare(a.addr.History, b.addr.History), strings.Compare(a.addr.User, b.addr.User))
 	})
+	s.Traces.Save(context.WithoutCancel(ctx)) // reports that are in the file are not read again
 	written, err := must.Try(func() int { return s.writeAll(list, forgotten, gen, seq) })
 	if err != nil {
 		err = fmt.Errorf("exposure: flush up to %d: %w", seq, err)

@@ -86,6 +86,23 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestTraceFlushed: a flush, after which a report is not read again, leaves the report in the trace.
+func TestTraceFlushed(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.must(f.Traces.Start(t.Context(), "ann", "1h", "test"))
+	f.report(state.Seen, "ann", "a")
+	f.must(f.Flush(t.Context()))
+	killed := f.cfg // at this moment
+	killed.Path = t.TempDir() + "/exposure.db"
+	f.must(f.CopyTo(t.Context(), killed.Path))
+	s, err := Open(t.Context(), killed)
+	f.must(err)
+	defer s.Close()
+	if got, err := s.Traces.Read(t.Context(), "ann"); err != nil || len(got.Lines) != 1 {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
 // TestTraceForgotten: forget erases the trace of the user and of linked users, and what other traces tell of them.
 func TestTraceForgotten(t *testing.T) {
 	f := newFixture(t, Config{})

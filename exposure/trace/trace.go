@@ -243,8 +243,8 @@ func (t *Traces) End(l *Line) {
 func (t *Traces) SaveLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = wait.For(ctx, time.Second) // what was recorded until the end is written as well
+		t.Save(context.WithoutCancel(ctx))
 		t.saving.Lock()
-		t.save(context.WithoutCancel(ctx))
 		if t.clock().Unix() >= t.oldest+int64(Longest/time.Second) {
 			t.warn(t.load(context.WithoutCancel(ctx)))
 		}
@@ -256,6 +256,13 @@ func (t *Traces) warn(err error) {
 	if err != nil {
 		t.logger.Warn("exposure: a trace is not whole", "err", err)
 	}
+}
+
+// Save writes what was recorded.
+func (t *Traces) Save(ctx context.Context) {
+	t.saving.Lock()
+	defer t.saving.Unlock()
+	t.save(ctx)
 }
 
 // save writes what is pending. The caller holds saving.
