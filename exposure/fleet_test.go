@@ -395,3 +395,21 @@ func TestMovesIntoRedis(t *testing.T) {
 		t.Errorf("the Redis has a secret now: %v", err)
 	}
 }
+
+// TestMovedLinks: a user who has nothing but a link keeps it in the Redis.
+func TestMovedLinks(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.report(state.Seen, "phone", "a")
+	f.must(f.Expose(t.Context(), Event{Kind: state.Link, User: "ann", From: "phone"}))
+	f.must(f.Flush(t.Context()))
+	conn, err := redis.Open(startRedis(t), "test")
+	f.must(err)
+	defer conn.Close()
+	move := Move{File: f.cfg.Path, Redis: conn, Kept: func(string) time.Duration { return 5 * 24 * time.Hour }, Progress: func(string, int64, int64) {}}
+	_, err = move.Import(t.Context(), func(map[string]string) error { return nil })
+	f.must(err)
+	left, err := conn.Client.Do(t.Context(), conn.Client.B().Pttl().Key(conn.Name(state.Address{User: "ann"})).Build()).AsInt64()
+	if ttl := time.Duration(left) * time.Millisecond; err != nil || ttl < 4*24*time.Hour {
+		t.Errorf("the link is kept for %s %v", ttl, err)
+	}
+}
