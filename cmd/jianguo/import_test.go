@@ -128,6 +128,7 @@ func TestImportAll(t *testing.T) {
 	redisDo(t, c, "HSET", "seen:{hash}", "a", "b")
 	redisDo(t, c, "XADD", "seen:{stream}", "*", "a", "b")
 	redisDo(t, c, "SADD", "seen:{"+strings.Repeat("long", 100)+"}", "a")
+	redisDo(t, c, "SADD", "seen:{\xff}", "a")
 	before := digests(t, c)
 	s.stop()
 	legacy := append(args, "--legacy-redis", "redis://"+nodes[1], "--legacy-key", "seen:{{user}}")
@@ -142,7 +143,7 @@ func TestImportAll(t *testing.T) {
 	s.eventually("all are imported", func() bool {
 		return strings.Contains(s.log.String(), "all users of the old store are imported")
 	})
-	for _, want := range []string{fmt.Sprint(len(h), " users, 3 foreign keys"), `\"seen:{hash}\" (hash)`, `\"seen:{stream}\" (stream)`} {
+	for _, want := range []string{fmt.Sprint(len(h), " users, 4 foreign keys"), `\"seen:{hash}\" (hash)`, `\"seen:{stream}\" (stream)`} {
 		if !strings.Contains(s.log.String(), want) {
 			t.Errorf("the log has no %s", want)
 		}

@@ -103,7 +103,8 @@ func (o *Old) importAll(ctx context.Context) (w walked, err error) {
 		for i, result := range client.DoMulti(ctx, types...) {
 			kind, err := result.ToString()
 			user := strings.TrimSuffix(strings.TrimPrefix(keys[i], before), after)
-			if err == nil && (!slices.Contains(kinds, kind) || wire.CheckName("user", user, true) != nil) {
+			named := utf8.ValidString(user) && wire.CheckName("user", user, true) == nil
+			if err == nil && (!slices.Contains(kinds, kind) || !named) {
 				if w.foreign++; len(w.names) < 5 {
 					w.names = append(w.names, fmt.Sprintf("%.80q (%s)", keys[i], kind))
 				}
