@@ -45,6 +45,13 @@ func (d *decision) undoing() {
 	for _, e := range slices.Backward(effects) {
 		d.restore(&e)
 	}
+	if kind == Release { // that it was rejected wrongly is taken back too
+		d.exec(`INSERT INTO reviews (at, by, ordinal, drawn, finding, reason)
+			SELECT ?, ?, ordinal, drawn, ?, '' FROM reviews r WHERE finding = ?
+			AND number = (SELECT max(number) FROM reviews WHERE ordinal = r.ordinal)
+			AND ordinal IN (SELECT value ->> 'item' FROM json_each(?))`,
+			[]any{millis(d.req.At), d.req.By, FoundUndone, FoundWrong, text}, "review of decision %d", d.req.Undo)
+	}
 	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT item FROM decision_items
 		WHERE decision = ? ORDER BY item`, d.req.Undo))
 }

@@ -191,7 +191,7 @@ func (c *Console) confirm(ctx context.Context, p *page) string {
 		return returnTo(ownAddress(form.Get("to")), "at", r.Item, "conflict", noDecision)
 	}
 	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Review: &r}))
-	if form.Has("kind") { // the item is released, or that is undone
+	if form.Has("kind") { // the item is released
 		return c.decide(ctx, p)
 	}
 	next := ownAddress(form.Get("next"))
