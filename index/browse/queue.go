@@ -19,8 +19,8 @@ const seriesShown = 50
 // SuspectRow is one row of the queue of suspects: one suspect, or a family
 // (index.FamilyOf), those of one series or suspected of copying the same article.
 type SuspectRow struct {
-	Items   []index.Brief // that wait; the first of the order first, at most 50
-	Waiting int           // how many wait
+	Items   []index.Brief // that wait and fit; the first of the order first, at most 50
+	Waiting int           // how many do
 	Family  uint32        // 0: none
 	Error   float64       // how likely publishing it was a mistake, 0…1: it adds little (seen.rank)
 	Watched bool          // its source is watched
@@ -144,7 +144,7 @@ func (b *Model) suspects(
 			return true
 		}
 		at.Error, at.Ordinal = h.error, h.ordinal
-		row := b.suspectRow(ctx, h.ordinal, h.series, order)
+		row := b.suspectRow(ctx, h.ordinal, h.series, fits, order)
 		if len(row.Items) > 0 {
 			row.Error, row.Watched, row.Family, row.Cursor = h.error, !at.Rest, h.series, encodeCursor(at)
 			page.Rows = append(page.Rows, row)
@@ -154,20 +154,20 @@ func (b *Model) suspects(
 }
 
 // suspectRow reads a row; one that was decided a moment ago has no items.
-func (b *Model) suspectRow(ctx context.Context, head, series uint32, order string) (row SuspectRow) {
+func (b *Model) suspectRow(ctx context.Context, head, series uint32, fits conditions, order string) (row SuspectRow) {
 	var waiting []uint32
 	if series != 0 {
-		waiting = b.family(ctx, series, order)
+		waiting = b.family(ctx, series, fits, order)
 	} else if b.waits(head) {
 		waiting = []uint32{head}
 	}
 	return SuspectRow{Waiting: len(waiting), Items: b.briefs(ctx, waiting[:min(len(waiting), seriesShown)])}
 }
 
-// family lists the waiting suspects of a family.
-func (b *Model) family(ctx context.Context, family uint32, order string) []uint32 {
-	query := `SELECT ordinal FROM queue WHERE series = ? ORDER BY ` + order
-	all := must.Get(sqlite.Column[uint32](ctx, b.reader, query, family))
+// family lists the waiting suspects of a family that fit.
+func (b *Model) family(ctx context.Context, family uint32, fits conditions, order string) []uint32 {
+	query := `SELECT ordinal FROM queue WHERE ` + fits.text + ` AND series = ? ORDER BY ` + order
+	all := must.Get(sqlite.Column[uint32](ctx, b.reader, query, append(fits.args, family)...))
 	return slices.DeleteFunc(all, func(o uint32) bool { return !b.waits(o) })
 }
 

@@ -57,7 +57,8 @@ func TestSuspectPages(t *testing.T) {
 			rt.Fatal(err)
 		}
 		suspects = map[uint32]bool{}
-		series := map[uint32][]waiting{} // suspects without a series have numbers of their own
+		only := rapid.SampledFrom([]string{"", "source3", "source4"}).Draw(rt, "source")
+		series := map[uint32][]waiting{} // those that fit; suspects without a series have numbers of their own
 		for o := uint32(1); o <= items; o++ {
 			if !rapid.Bool().Draw(rt, "waits") {
 				continue
@@ -71,6 +72,9 @@ func TestSuspectPages(t *testing.T) {
 			key := w.series
 			if key == 0 {
 				key = 1000 + o
+			}
+			if only != "" && only != fmt.Sprint("source", o%5) {
+				continue
 			}
 			series[key] = append(series[key], w)
 		}
@@ -92,7 +96,7 @@ func TestSuspectPages(t *testing.T) {
 		}
 		watched := func(w waiting) int { return map[bool]int{true: 0, false: 1}[w.ordinal%5 == 3] }
 		slices.SortFunc(heads, func(a, b waiting) int { return cmp.Or(watched(a)-watched(b), byRank(a, b)) })
-		q := SuspectQuery{New: most, Limit: rapid.IntRange(1, 20).Draw(rt, "limit")}
+		q := SuspectQuery{Source: only, New: most, Limit: rapid.IntRange(1, 20).Draw(rt, "limit")}
 		for n := 0; ; {
 			page, err := b.Suspects(ctx, q)
 			if err != nil {
