@@ -73,6 +73,6 @@ func (v *comparison) text(it *index.Item) string {
 
 // compare is the page of two items side by side.
 func (c *Console) compare(ctx context.Context, p *page) string {
-	a, b := must.Get(c.cfg.Index.Item(ctx, p.Given("a"))), must.Get(c.cfg.Index.Item(ctx, p.Given("b")))
+	a, b := must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("a"))), must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("b")))
 	return p.show("compare", "", "对照", "Side by side", p.comparing(a, b))
 }

@@ -268,6 +268,20 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// TestSpacesAtEnds: ids and names of sources may begin and end with spaces.
+func TestSpacesAtEnds(t *testing.T) {
+	t.Parallel()
+	r := start(t, onTheBus)
+	submit(t, r, ingest.Item{ID: " a", Title: "渔村见闻", Source: " 见闻网", Body: village(1)})
+	submit(t, r, ingest.Item{ID: "a ", Title: "渔村见闻", Source: " ", Body: village(1)})
+	c := session(t, r, "jg_lin_secret-token-1")
+	for path, want := range map[string]string{"/console/compare?a=+a&b=a+": "文字完全相同", "/console/source?name=+%E8%A7%81%E9%97%BB%E7%BD%91": "<span>转它</span>", "/console/source?name=+": "<span>它转</span>"} {
+		if resp, page := get(t, r, path, c); resp.StatusCode != 200 || !strings.Contains(page, want) {
+			t.Errorf("%s: %d, without %q", path, resp.StatusCode, want)
+		}
+	}
+}
+
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
 	r := start(t)

@@ -70,7 +70,7 @@ const perPage = 25
 const leastShown = 4
 
 func (c *Console) source(ctx context.Context, p *page) string {
-	v := &sourceView{Name: p.Given("name"), Rejected: p.Given("copies") == ""}
+	v := &sourceView{Name: p.e.QueryParam("name"), Rejected: p.Given("copies") == ""}
 	if v.Name == "" {
 		must.Do(index.ErrNotFound)
 	}
