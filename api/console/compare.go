@@ -59,15 +59,14 @@ func judged(it *index.Item, of string) *index.Event {
 }
 
 func (v *comparison) text(it *index.Item) string {
+	body, long := "", false
 	if it.Body == nil {
 		v.Missing = append(v.Missing, it.ID)
-		return visible(it.Title)
+	} else {
+		body, long = readableText(*it.Body)
 	}
-	text, cut := readableText(*it.Body)
-	v.Cut = v.Cut || cut
-	if title := strings.TrimSpace(visible(it.Title)); title != "" {
-		return title + "\n" + text
-	}
+	text, cut := cutShown(strings.TrimSpace(strings.TrimSpace(visible(it.Title)) + "\n" + body))
+	v.Cut = v.Cut || long || cut
 	return text
 }
 

@@ -268,6 +268,31 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// TestLongTitles: a title may be as long as an item.
+func TestLongTitles(t *testing.T) {
+	t.Parallel()
+	r := start(t, onTheBus)
+	title := strings.Repeat("这是一个很长很长的标题，内容没有任何意义。", 8000)
+	for n, id := range []string{"long", "long2", "long3"} {
+		submit(t, r, ingest.Item{ID: id, Title: title[3*n:], Source: "长", Body: village(1)})
+	}
+	c := session(t, r, "jg_lin_secret-token-1")
+	it, err := r.Index.Item(t.Context(), "long")
+	if err != nil || verdict(t, r, "long3") == index.Unique {
+		t.Fatal("no copies", err)
+	}
+	cluster := fmt.Sprint(it.Event.Cluster)
+	for _, path := range []string{"/", "/console/clusters?sort=last", "/console/cluster?id=" + cluster, "/console/story?id=" + cluster, "/console/item?id=long3", "/console/compare?a=long&b=long2"} {
+		_, page := get(t, r, path, c)
+		if n := len(page); n > 200<<10 {
+			t.Errorf("%s: titles of %d bytes make a page of %d", path, len(title), n)
+		}
+		if strings.Contains(path, "compare") && !strings.Contains(page, "只比较了前 20,000 字") {
+			t.Errorf("%s does not say that it compares a part", path)
+		}
+	}
+}
+
 // TestSpacesAtEnds: ids and names of sources may begin and end with spaces.
 func TestSpacesAtEnds(t *testing.T) {
 	t.Parallel()

@@ -13,10 +13,13 @@ type sentence struct {
 	Of   *index.Brief // the other article; nil: it speaks of none
 }
 
-// Line is a headline on one line, without invisible characters and without the word that
+// titleShown bounds a headline, in characters.
+const titleShown = 200
+
+// Line is a headline on one line, shortened, without invisible characters and without the word that
 // some sources put before it.
 func (p *page) Line(title string) string {
-	line := oneLine(visible(title))
+	line := shortened(oneLine(visible(title)), titleShown)
 	for _, word := range []string{"原标题：", "原标题:", "（原标题）", "【原标题】"} {
 		if rest := strings.TrimSpace(strings.TrimPrefix(line, word)); rest != "" {
 			line = rest

@@ -61,7 +61,7 @@ func (c *Console) cluster(ctx context.Context, p *page) string {
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
 	v.Tellings = len(must.Get(stories.Tellings(ctx, c.cfg.Index.Tables(), c.storyOf(ctx, story.ID))))
 	if story.Lead != nil {
-		p.Title = story.Lead.Title
+		p.Title = p.Line(story.Lead.Title)
 	}
 	return p.show("cluster", "clusters", fmt.Sprint("同文组 ", story.ID), fmt.Sprint("Cluster ", story.ID), v)
 }

@@ -22,7 +22,11 @@ func readableText(body string) (text string, cut bool) {
 			lines = append(lines, line)
 		}
 	}
-	r := []rune(strings.Join(lines, "\n"))
+	return cutShown(strings.Join(lines, "\n"))
+}
+
+func cutShown(text string) (shown string, cut bool) {
+	r := []rune(text)
 	return string(r[:min(len(r), maxShown)]), len(r) > maxShown
 }
 
