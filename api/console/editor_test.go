@@ -201,6 +201,8 @@ func TestWrongInput(t *testing.T) {
 	}{
 		{"/console/item?id=nobody", 404, "没有这个编号"},
 		{"/console/cluster?id=999999", 404, "没有这个编号"},
+		{"/console/cluster?id=0", 404, "没有这个编号"},
+		{"/console/story?id=x", 400, "没有这个编号"},
 		{"/console/suspects?at=nobody", 404, "没有这个编号"},
 		{"/console/xyz", 404, "没有这一页"},
 		{"/console/clusters?size=" + url.QueryEscape("五"), 400, "这里要填一个数字"},

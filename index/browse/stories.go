@@ -29,7 +29,7 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 
 func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *StoryView {
 	id, lead := b.cat.Lead(id)
-	if lead != 0 && b.cat.ClusterOf(lead) != id { // that of a copy, or of a revision
+	if id == 0 || lead != 0 && b.cat.ClusterOf(lead) != id { // that of a copy, or of a revision
 		must.Do(verdict.ErrNotFound)
 	}
 	v := &StoryView{Story: Story{ID: id}}
