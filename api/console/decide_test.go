@@ -139,7 +139,7 @@ func TestComplaintByKeyboard(t *testing.T) {
 	b.seen(".notice", "放行")
 	b.script(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve() }`)
 	b.key("y")
-	b.until(`(window.copied || "").includes("经复核已经放行")`)
+	b.until(`(window.copied || "").includes("已经放行")`)
 	if got := verdict(t, r, "lunch-reword"); got != index.Unique {
 		t.Errorf("the item is %v", got)
 	}

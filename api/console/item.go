@@ -122,7 +122,7 @@ func (p *page) reply(v *itemView) string {
 	}
 	state := map[index.Verdict]string{
 		index.Duplicate: p.T("没有发布", "was not published"), index.Suspect: p.T("正在复核", "is being looked at"),
-		index.Unique:    p.T("经复核已经放行", "has been released"),
+		index.Unique:    p.T("已经放行", "has been accepted"),
 		index.Withdrawn: p.T("已经下线", "was taken down")}[v.Event.Verdict]
 	why, which := p.T("它与更早的稿件相近", "it is like an earlier article"), p.T("更早的稿件", "The earlier article")
 	switch v.Compare.Ahead {

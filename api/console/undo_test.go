@@ -156,6 +156,10 @@ func TestReply(t *testing.T) {
 			}
 		})
 	}
+	// Nobody has looked at what was accepted on arrival.
+	if _, body := get(t, r, "/console/item?id=fx-b", c); !strings.Contains(body, "已经放行") || strings.Contains(body, "复核") || strings.Contains(body, "released") {
+		t.Error("the author of an item that nobody looked at is told of a review")
+	}
 	_, body := get(t, r, "/console/review?original=1", c)
 	for id, want := range map[string]bool{"second-0": false, "second-1": true, "second-2": false} {
 		if got := strings.Contains(body, "at="+id); got != want {
