@@ -137,6 +137,9 @@ func TestReply(t *testing.T) {
 				if _, err := r.Ingest.Edit(t.Context(), index.Edit{Decision: &index.DecisionRequest{Kind: index.Block, Item: lead, By: "张三", At: r.Now}}); err != nil {
 					t.Fatal(err)
 				}
+				if _, body := get(t, r, "/console/item?id="+lead, c); strings.Contains(body, `id="reason"`) {
+					t.Error("nothing can be decided about what was taken down, and it wants a reason")
+				}
 			}
 			_, body := get(t, r, "/console/item?id="+copied, c)
 			_, reply, ok := strings.Cut(body, `class="more reply"`)
