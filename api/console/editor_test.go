@@ -130,8 +130,11 @@ func TestEditor(t *testing.T) {
 	t.Run("a headline without breaks", func(t *testing.T) {
 		for _, width := range []int64{1440, 390} {
 			b.do(chromedp.EmulateViewport(width, 900))
-			for _, path := range []string{"/", "/console/item?id=wide", "/console/compare?a=wide&b=tide", "/console/search?q=wide", "/console/sources"} {
+			for _, path := range []string{"/", "/console/item?id=wide", "/console/compare?a=wide&b=tide&lang=en", "/console/search?q=wide&lang=zh", "/console/sources"} {
 				b.to(path)
+				if strings.Contains(path, "compare") && !eval[bool](b, `[...document.querySelectorAll(".heads time")].every(e => e.scrollWidth <= e.parentElement.clientWidth) && document.querySelector(".headline").checkVisibility()`) {
+					t.Errorf("%s at %d does not say what it compares: %q", path, width, b.text(".heads"))
+				}
 				if over := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 					t.Errorf("%s is %d pixels wider than %d", path, over, width)
 				}
