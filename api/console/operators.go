@@ -33,6 +33,7 @@ type operatorsView struct {
 	SearchLag uint64           // and that the search does not find yet
 	Free      string           // bytes on the disk
 	Dead      []bus.DeadLetter
+	Next      uint64 // the letter to list the later ones after; 0: there are none
 	DeadCount string
 	Exempted  []index.Decision // texts that nothing is matched with, by an editor or in a flood
 	Rejudge   rejudgeView
@@ -64,7 +65,9 @@ func (c operations) bus(ctx context.Context, p *page, v *operatorsView) {
 	v.Pending = p.Number(c.cfg.Ingest.Waiting(stream.CachedInfo().State.LastSeq))
 	dead := must.Get(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
 	v.DeadCount = p.Number(must.Get(dead.Len(ctx)))
-	v.Dead = must.Get(dead.List(ctx, 0, 20))
+	if v.Dead = must.Get(dead.List(ctx, p.number("after"), perPage+1)); len(v.Dead) > perPage {
+		v.Dead, v.Next = v.Dead[:perPage], v.Dead[perPage-1].Number
+	}
 }
 
 type deadView struct {
