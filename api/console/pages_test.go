@@ -299,8 +299,12 @@ func TestSpacesAtEnds(t *testing.T) {
 	r := start(t, onTheBus)
 	submit(t, r, ingest.Item{ID: " a", Title: "渔村见闻", Source: " 见闻网", Body: village(1)})
 	submit(t, r, ingest.Item{ID: "a ", Title: "渔村见闻", Source: " ", Body: village(1)})
+	if _, err := r.Ingest.Edit(t.Context(), index.Edit{Review: &index.Review{Item: "a ", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "张三"}}); err != nil {
+		t.Fatal(err)
+	}
 	c := session(t, r, "jg_lin_secret-token-1")
-	for path, want := range map[string]string{"/console/compare?a=+a&b=a+": "文字完全相同", "/console/source?name=+%E8%A7%81%E9%97%BB%E7%BD%91": "<span>转它</span>", "/console/source?name=+": "<span>它转</span>"} {
+	for path, want := range map[string]string{"/console/compare?a=+a&b=a+": "文字完全相同", "/console/source?name=+%E8%A7%81%E9%97%BB%E7%BD%91": "<span>转它</span>", "/console/source?name=+": "<span>它转</span>",
+		"/console/labels.tsv": "\n a\ta \tsame\t0\t"} {
 		if resp, page := get(t, r, path, c); resp.StatusCode != 200 || !strings.Contains(page, want) {
 			t.Errorf("%s: %d, without %q", path, resp.StatusCode, want)
 		}

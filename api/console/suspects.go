@@ -206,8 +206,7 @@ func (c *Console) labelsTSV(ctx context.Context, p *page) string {
 	adds := map[string]int{"same": 0, "different": 2}
 	out := bytes.NewBufferString("id_a\tid_b\tkind\tadds\tconf\tnote\n")
 	for _, l := range must.Get(c.cfg.Index.Labels(ctx)) {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%d\thigh\t%s\n", oneLine(l.A), oneLine(l.B), l.Label, adds[l.Label],
-			oneLine(l.Reason))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%d\thigh\t%s\n", l.A, l.B, l.Label, adds[l.Label], oneLine(l.Reason))
 	}
 	h := p.e.Response().Header()
 	h.Set(echo.HeaderContentDisposition, `attachment; filename="jianguo-labels.tsv"`)
