@@ -12,6 +12,7 @@ import (
 
 	"jianguo/api/tokens"
 	"jianguo/bus"
+	"jianguo/index"
 )
 
 // The roles, as routes name them; a route has the set that may use it.
@@ -43,8 +44,14 @@ func (s *Server) mayPublish(ctx context.Context, id string, sources ...string) e
 	if len(t.Sources) == 0 {
 		return nil
 	}
-	if it, err := s.cfg.Index.Item(ctx, id); err == nil {
+	it, err := s.cfg.Index.Item(ctx, id)
+	switch {
+	case err == nil:
 		sources = append(sources, it.Source)
+	case !errors.Is(err, index.ErrNotFound):
+		return err
+	case len(sources) == 0: // whose it will be is not known
+		return NewProblem(http.StatusNotFound, "id", "a token for sources withdraws what has arrived, and this has not")
 	}
 	if i := slices.IndexFunc(sources, func(s string) bool { return !t.MayPublish(s) }); i >= 0 {
 		return NewProblem(http.StatusForbidden, "source", fmt.Sprintf(

@@ -50,12 +50,16 @@ func TestSources(t *testing.T) {
 	}
 	post(200, agency, "a", "agency")
 	post(200, agency, "b", "新华社")
+	post(200, agency, "f", "新华/体育")
 	post(403, agency, "c", "other")
 	post(403, agency, "d", "")
 	post(200, other, "victim", "victim")
 	post(403, agency, "victim", "agency")
 	if rep := r.do("DELETE", "/items/victim", nil, "Authorization", "Bearer "+agency); rep.status != 403 {
 		t.Errorf("withdrawing: %d", rep.status)
+	}
+	if rep := r.do("DELETE", "/items/later", nil, "Authorization", "Bearer "+agency); rep.status != 404 {
+		t.Errorf("withdrawing what has not arrived: %d", rep.status)
 	}
 	m := join(t, r.Bus.URL(), agency)
 	for subject, may := range map[string]bool{"items.publish.agency": true, "items.publish": false, "items.publish.other": false, "items.withdraw": false} {

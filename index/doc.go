@@ -6,7 +6,7 @@
 // Add applies mutations (articles and withdrawals) durably and in the given
 // order. A batch gives the same verdicts as its mutations one by one. Check
 // returns the verdict that an article would get and stores nothing. Readers
-// (Item, Events, Cluster) run concurrently with the writer.
+// (Item, Events) run concurrently with the writer.
 //
 // # Terms
 //

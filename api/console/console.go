@@ -10,7 +10,7 @@
 // together.
 //
 // Pages read the catalogue (index.Index) and what follows it (browse.Model);
-// every change is a decision (ingest.Service.Decide), a review or a policy of a
+// every change is a decision (ingest.Service.Edit), a review or a policy of a
 // source, under the name of the signed-in editor. If two editors decide about the
 // same item, the second sees who decided what, and the first decision stands.
 //

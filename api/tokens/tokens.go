@@ -20,7 +20,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +58,7 @@ type Token struct {
 	Name    string
 	Role    bus.Role
 	Session string   // names the line; it ends with it
-	Sources []string // patterns of path.Match: it publishes for these alone; none: for all
+	Sources []string // it publishes for these alone, where * is any characters and ? one; none: for all
 	hash    *hash
 	spend   *rate.Limiter
 	known   atomic.Pointer[[sha256.Size]byte] // the sum of the token, once it was verified
@@ -85,10 +85,12 @@ const sourcePrefix = "source="
 // MayPublish reports whether a token may publish for a source.
 func (t *Token) MayPublish(source string) bool {
 	return len(t.Sources) == 0 || slices.ContainsFunc(t.Sources, func(pattern string) bool {
-		ok, err := path.Match(pattern, source)
+		ok, err := regexp.MatchString(anyOf.Replace("^(?s:"+regexp.QuoteMeta(pattern))+")$", source)
 		return ok && err == nil
 	})
 }
+
+var anyOf = strings.NewReplacer(`\*`, ".*", `\?`, ".")
 
 // ErrUnknown says that no line has a token.
 var ErrUnknown = errors.New("no such token is known")

@@ -155,6 +155,7 @@ func TestImportAll(t *testing.T) {
 	s = serve(t, s.binary, s.data, args...)
 	s.ready()
 	s.held(h)
+	s.stop()
 }
 
 // digests are the digests of all nodes' data.
@@ -192,6 +193,7 @@ func TestLegacyKey(t *testing.T) {
 		s.ask("/filter", `{"user":"u","items":["old","new"]}`, &answer)
 		return slices.Equal(answer.Items, []string{"new"})
 	})
+	s.stop()
 }
 
 // TestImportedOnce: a user who is imported is passed after a restart, wherever the scenes list the default history.

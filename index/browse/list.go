@@ -28,7 +28,7 @@ type StoryQuery struct {
 	MinSize int
 	Since   time.Time // last copy not before
 	Cursor  string    // from StoryPage.Next
-	Limit   int       // 0: 30; at most 100
+	Limit   int       // 0: 30; at most 200
 	// Clusters, if not nil, are the clusters to choose from: those a search found.
 	Clusters []uint32
 }
