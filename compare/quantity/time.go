@@ -66,7 +66,8 @@ func (f *finder) dotted(i int, _ Number) (Value, int) {
 		field, _ := strconv.ParseFloat(p, 64)
 		code, fields = math.Mod(code*1e4+field, 1<<52), append(fields, field)
 	}
-	if y, m, d := fields[0], fields[1], fields[2]; len(fields) == 3 && isYear(y) && m >= 1 && m <= 12 && d >= 1 && d <= 31 {
+	y, m, d := fields[0], fields[1], fields[2]
+	if len(fields) == 3 && isYear(y) && m >= 1 && m <= 12 && d >= 1 && d <= 31 {
 		return dated(int(y), int(m), int(d)), i + len(run)
 	}
 	return Value{Kind: Code, Low: code, High: code}, i + len(run)
