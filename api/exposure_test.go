@@ -193,6 +193,7 @@ func TestExposureHostile(t *testing.T) {
 		{"/exposures/link", `{"user":"u","from":"v","at":"9999-12-31T23:59:59-23:00"}`, 400, "at"},
 		{"/exposures/unsee", `{"user":"u"}`, 400, "items"},
 		{"/exposures/forget", `{}`, 400, "user"},
+		{"/exposures/forget", `{"user":"u","items":["a"]}`, 400, "items"},
 		{"/exposures/query", `{}`, 400, "user"},
 		{"/exposures/explain", `{"user":"u"}`, 400, "item"},
 		{"/exposures/explain", `{"item":"a"}`, 400, "user"},

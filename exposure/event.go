@@ -122,10 +122,13 @@ func decodeReport(body []byte, kind state.EventKind, known []string) (Event, err
 		}
 		must.Do(checkKind(ev.Kind, known))
 		ev.At = must.Get(eventTime(q.At))
-		if ev.Kind.Links() {
-			ev.From = q.From
-		} else if ev.Kind.Items() {
+		switch {
+		case ev.Kind.Items():
 			ev.Items = q.IDs()
+		case q.Len() > 0:
+			must.Do(wire.Invalidf("items", "must not be here: %s is about all that a user has seen", ev.Kind))
+		case ev.Kind.Links():
+			ev.From = q.From
 		}
 		return ev
 	})
