@@ -63,7 +63,7 @@ func Revoke(file, which string) (removed int, err error) {
 	return removed, err
 }
 
-// edit replaces the lines of a file, all at once. Its owner stays, others cannot read it.
+// edit replaces the lines of a file, all at once, by such as Open takes. Its owner stays, others cannot read it.
 func edit(file string, change func([]string) ([]string, error)) error {
 	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -80,5 +80,9 @@ func edit(file string, change func([]string) ([]string, error)) error {
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm() & 0o640
 	}
-	return disk.Replace(file, []byte(strings.Join(append(lines, ""), "\n")), mode)
+	text := strings.Join(append(lines, ""), "\n")
+	if _, err := new(Set).parse(text); err != nil {
+		return fmt.Errorf("%s stays as it is, for a service would not take it any more: %w", file, err)
+	}
+	return disk.Replace(file, []byte(text), mode)
 }

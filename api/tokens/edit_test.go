@@ -75,10 +75,21 @@ func TestAddRevokeReload(t *testing.T) {
 	if _, err := s.Find(other, "10.0.0.1:1"); err != nil {
 		t.Errorf("the other token: %v", err)
 	}
+	// What a service would not take is not written: not even the last token goes, which would stay in force.
+	if _, err := Revoke(file, "other"); err == nil || !strings.Contains(err.Error(), "add a token first") {
+		t.Errorf("the last token: %v", err)
+	}
+	_, dot := Add(file, "a.b", "recall")
+	if _, err := Add(file, "a_b", "recall"); dot != nil || err == nil || !strings.Contains(err.Error(), "rename one") {
+		t.Errorf("two names of one inbox: %v, %v", dot, err)
+	}
+	if _, err := s.Reload(); err != nil || s.Len() != 2 {
+		t.Errorf("%v, %d tokens", err, s.Len())
+	}
 	if err := os.WriteFile(file, []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Reload(); err == nil || s.Len() != 1 {
+	if _, err := s.Reload(); err == nil || s.Len() != 2 {
 		t.Errorf("a broken file: %v, %d tokens", err, s.Len())
 	}
 	if n, err := Revoke(file, "nobody"); n != 0 || err == nil {

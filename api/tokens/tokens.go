@@ -162,7 +162,7 @@ func (s *Set) parse(text string) (list []*Token, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, errors.New("the list is empty")
+		return nil, errors.New("the list is empty: add a token first")
 	}
 	return list, nil
 }
