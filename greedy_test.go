@@ -49,7 +49,7 @@ func served(t *testing.T) datadir.Holder {
 	for range 6000 {
 		var h datadir.Holder
 		raw, err := os.ReadFile(filepath.Join(data, datadir.LockName))
-		if err == nil && json.Unmarshal(raw, &h) == nil && h.HTTP != "" {
+		if err == nil && json.Unmarshal(raw, &h) == nil && h.NATS != "" {
 			if res, err := http.Get(h.HTTP + "/readyz"); err == nil {
 				res.Body.Close()
 				if res.StatusCode == http.StatusOK {

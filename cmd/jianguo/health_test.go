@@ -3,9 +3,11 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -20,7 +22,23 @@ func TestHealth(t *testing.T) {
 	if out, err := health(); err == nil || !strings.Contains(out, "--data: ") {
 		t.Errorf("without a directory: %v %s", err, out)
 	}
-	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0")
+	words := filepath.Join(t.TempDir(), "words") // the start waits for them
+	if err := syscall.Mkfifo(words, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newProcess(t, exe, data, "--nats-listen", "127.0.0.1:0", "--user-dict", words)
+	s.begin()
+	s.eventually("a service that starts is healthy", func() bool {
+		out, err := health()
+		return err == nil && strings.Contains(out, `"status":"ok"`)
+	})
+	if out, err := health("--ready"); err == nil || !strings.Contains(out, "503 Service Unavailable: ") {
+		t.Errorf("a service that starts is ready: %v %s", err, out)
+	}
+	if err := os.WriteFile(words, []byte("柳桥村 50 ns\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.started()
 	s.ready()
 	if out, err := health(); err != nil || !strings.Contains(out, `"status":"ok"`) {
 		t.Errorf("a running service: %v %s", err, out)

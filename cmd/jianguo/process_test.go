@@ -125,6 +125,12 @@ func (s *process) run(cmd *exec.Cmd) {
 func (s *process) start() {
 	s.t.Helper()
 	s.begin()
+	s.started()
+}
+
+// started waits until the bus of the last process can be reached.
+func (s *process) started() {
+	s.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		raw, err := os.ReadFile(filepath.Join(s.data, datadir.LockName))
 		var h datadir.Holder

@@ -120,7 +120,7 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 	var err error
 	s.histories, err = exposure.ReadPolicies(f.ExposurePolicy)
 	must.Dof(err, "--exposure-policy")
-	s.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
+	s.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve", HTTP: s.address()}))
 	s.closers.add(s.lock.Close)
 	s.segmenter = must.Get(f.segmenter())
 	screen := co.progress.stages("loading")
