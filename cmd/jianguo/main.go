@@ -70,6 +70,29 @@ type streams struct {
 	progress progress
 }
 
+// input is standard input until a signal: a read of a terminal or a pipe would wait for what may never come.
+type input struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+// Read reads what comes before the signal.
+func (i input) Read(p []byte) (int, error) {
+	var n int
+	var err error
+	b, done := make([]byte, len(p)), make(chan struct{})
+	go func() {
+		n, err = i.in.Read(b)
+		close(done)
+	}()
+	select {
+	case <-done:
+		return copy(p, b[:n]), err
+	case <-i.ctx.Done():
+		return 0, i.ctx.Err()
+	}
+}
+
 // print prints a value as an indented JSON document. Package must ends it.
 func (co *streams) print(v any) {
 	out := json.NewEncoder(co.out)
@@ -124,7 +147,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintln(errOut, "jianguo:", err)
 		return 1
 	}
-	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progressTo(errOut),
+	co := &streams{ctx: ctx, in: input{ctx, in}, out: out, err: errOut, progress: progressTo(errOut),
 		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
 	warnOfVariables(co.log, variables(command.Model.Node), os.Environ())
 	err = command.Run(co)

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"flag"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -31,4 +35,20 @@ func TestMain(m *testing.M) {
 		busWait = wait
 	}
 	testscript.Main(m, map[string]func(){"jianguo": main, "nats-server": natsServer})
+}
+
+// TestSignalWhileReading: a signal ends a command that waits for standard input.
+func TestSignalWhileReading(t *testing.T) {
+	t.Parallel()
+	in, more := io.Pipe()
+	defer time.AfterFunc(patience, func() { _ = more.Close() }).Stop()
+	ctx, signal := context.WithCancelCause(t.Context())
+	go func() {
+		_, _ = more.Write([]byte("the beginning")) // read by then
+		signal(errors.New("interrupt signal received"))
+	}()
+	var said bytes.Buffer
+	if code := run(ctx, []string{"explain", "-", "other"}, in, io.Discard, &said); code != 1 || said.String() != "jianguo: interrupt signal received\n" {
+		t.Errorf("%d %s", code, &said)
+	}
 }
