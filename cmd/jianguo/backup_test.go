@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"jianguo/internal/fixture"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,10 @@ func TestBackup(t *testing.T) {
 	done.Store(true)
 	<-written
 	fails(t, exe, "a backup is a new directory", "backup", "--data", data, live)
+	fails(t, exe, "is in use by process", "restore", "--from", live, "--replace", data)
+	if _, err := os.Stat(data + unfinished); err == nil {
+		t.Error("a restore that is refused leaves a copy, which is in the way of the next")
+	}
 	s.kill()
 	cold := filepath.Join(dir, "cold")
 	backup(cold)

@@ -22,7 +22,9 @@ type restoreCmd struct {
 // Run makes a data directory of a backup.
 func (c *restoreCmd) Run(co *streams) error {
 	to := filepath.Clean(c.To)
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) && !c.Replace {
+	_, err := os.Lstat(to)
+	replaces := !errors.Is(err, fs.ErrNotExist)
+	if replaces && !c.Replace {
 		return errors.Join(fmt.Errorf("%s exists: --replace gives it another name", to), err)
 	}
 	b := &backupCmd{Data: c.From, To: to, NoVerify: c.NoVerify}
@@ -33,20 +35,21 @@ func (c *restoreCmd) Run(co *streams) error {
 		if _, err := datadir.ReadHolder(c.From); err == nil { // a service has run there, or runs
 			what = "a copy of the data directory " + c.From
 		}
+		if replaces { // no service may run there, from before the copy on
+			defer must.Get(datadir.AcquireUnchecked(to, datadir.Holder{Command: "restore"})).Close()
+		}
 		b.make(co)
-		setAside(co, to)
+		if replaces {
+			setAside(co, to)
+		}
 		must.Do(b.name(to))
 		must.Get(fmt.Fprintf(co.out, "%s is %s\n", to, what))
 	})
 }
 
-// setAside gives a directory that no process holds another name. Package must ends it.
+// setAside gives a directory that this process has locked another name. Package must ends it.
 func setAside(co *streams, dir string) {
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	lock := must.Get(datadir.AcquireUnchecked(dir, datadir.Holder{Command: "restore"}))
 	kept := dir + "." + time.Now().UTC().Format("20060102T150405Z")
 	fmt.Fprintf(co.err, "what was in %s is kept in %s\n", dir, kept)
-	must.Do(errors.Join(os.Rename(dir, kept), lock.Close()))
+	must.Do(os.Rename(dir, kept))
 }
