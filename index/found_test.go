@@ -79,3 +79,33 @@ func TestBlankTextLeadsAgain(t *testing.T) {
 		t.Error("a blank version has postings")
 	}
 }
+
+// A lead that is withdrawn with promote, and one that an unrelated text replaces, gives way to the oldest copy, also to one
+// of a cluster that an editor merged into its own.
+func TestPromotedAcrossAMerge(t *testing.T) {
+	for what, m := range map[string]Mutation{
+		"withdrawn": {Withdraw: &Withdrawal{ID: "lead", Promote: true}},
+		"replaced":  {Article: article("lead", "of something else", 0x00000000ffffffff)},
+	} {
+		x := openTest(t, t.TempDir(), nil)
+		_, err := x.Add(context.Background(), []Mutation{
+			{Seq: 1, At: testStart, Article: article("lead", "first", 0x0123456789abcdef)},
+			{Seq: 2, At: testStart, Article: article("rejected", "second", 0xfedcba9876543210)},
+			{Seq: 3, At: testStart, Article: article("copy", "second", 0xfedcba9876543210)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		decideTest(t, x, DecisionRequest{Kind: Reject, Item: "rejected", Into: 1})
+		late := article("late", "second", 0xfedcba9876543210)
+		m.Seq, m.At = 4, testStart
+		if _, err := x.Add(context.Background(), []Mutation{m, {Seq: 5, At: testStart, Article: late}}); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		is(t, x, "rejected", `unique of "" in 1`)
+		is(t, x, "copy", `duplicate of "rejected" in 2`)
+		is(t, x, "late", `duplicate of "rejected" in 1`)
+		mustVerify(t, x)
+		_ = x.Close()
+	}
+}

@@ -120,19 +120,23 @@ func (b *batch) promote(id, from uint32, at int64) {
 	if heir == nil {
 		return
 	}
-	b.setLead(id, heir.ordinal)
 	next := heir.state
-	next.verdict, next.rule, next.of = Unique, NoRule, 0
+	next.verdict, next.rule, next.of, next.cluster = Unique, NoRule, 0, id
+	if heir.state.cluster != id {
+		b.leave(heir.state.cluster, heir.ordinal)
+		b.join(id, heir.ordinal, heir.arrivedAt)
+	}
+	b.setLead(id, heir.ordinal)
 	previous := heir.state.verdict
 	b.setState(heir, heir.flags|resident.Exemplar, next)
 	b.emit(eventRow{at: at, verdict: Unique, previous: previous, cause: CausePromotion, cluster: id,
 		revision: next.revision}, &heir.itemRow)
 }
 
-// oldestCopy returns the copy of a cluster that arrived first, or nil.
+// oldestCopy returns the copy of a cluster, or of one that was merged into it, that arrived first, or nil.
 func (b *batch) oldestCopy(id uint32) *version {
-	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w, `SELECT ordinal FROM members WHERE cluster = ?
-		ORDER BY ordinal`, id)
+	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w, `SELECT ordinal FROM members
+		WHERE cluster IN (SELECT value FROM json_each(?)) ORDER BY ordinal`, sqlite.List(b.x.clusters.Behind(id)))
 	must.Dof(err, "members of cluster %d", id)
 	for _, o := range ordinals {
 		if f := b.x.tables.Rows.Flags(o); f.Verdict() == Duplicate && f&(resident.Superseded|resident.Blank) == 0 {
