@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"jianguo/index/resident"
@@ -105,6 +106,41 @@ func TestPromotedAcrossAMerge(t *testing.T) {
 		is(t, x, "rejected", `unique of "" in 1`)
 		is(t, x, "copy", `duplicate of "rejected" in 2`)
 		is(t, x, "late", `duplicate of "rejected" in 1`)
+		mustVerify(t, x)
+		_ = x.Close()
+	}
+}
+
+// What its source withdraws after an editor has blocked it does not come back with the undo of the block.
+func TestWithdrawnWhileBlocked(t *testing.T) {
+	for _, promote := range []bool{false, true} {
+		x := openTest(t, t.TempDir(), nil)
+		add := func(m Mutation) Outcome {
+			m.At = testStart
+			out, err := x.Add(context.Background(), []Mutation{m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out[0]
+		}
+		add(Mutation{Seq: 1, Article: article("a", "first", 0x0123456789abcdef)})
+		add(Mutation{Seq: 2, Article: article("b", "first", 0x0123456789abcdef)})
+		d := decideTest(t, x, DecisionRequest{Kind: Block, Cluster: 1})
+		gone := Mutation{Seq: 3, Withdraw: &Withdrawal{ID: "a", Promote: promote}}
+		if o := add(gone); !o.Changed || o.Event.Cause != CauseWithdrawal || o.Event.Previous != Withdrawn {
+			t.Errorf("the withdrawal: %+v", o)
+		}
+		gone.Seq = 4
+		if o := add(gone); o.Changed {
+			t.Errorf("the same again: %+v", o)
+		}
+		var conflict *ConflictError
+		undo := DecisionRequest{Kind: Undo, Undo: d.Number, By: "张三"}
+		if _, err := x.Decide(context.Background(), undo); !errors.As(err, &conflict) {
+			t.Errorf("the undo: %v", err)
+		}
+		is(t, x, "a", `withdrawn of "" in 1`)
+		is(t, x, "b", `duplicate of "a" in 1`)
 		mustVerify(t, x)
 		_ = x.Close()
 	}

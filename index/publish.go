@@ -132,9 +132,8 @@ func (b *batch) withdraw(m *Mutation) Outcome {
 	next.verdict, next.rule, next.of, next.seq = Withdrawn, NoRule, 0, m.Seq
 	next.revision = max(w.Revision, was.revision)
 	cluster, lead := b.x.clusters.Lead(was.cluster)
-	leads := lead == v.ordinal
-	if was.verdict == Withdrawn {
-		// Withdrawn before: only the revision changes.
+	if was.verdict == Withdrawn && was.rule != ByEditor {
+		// Withdrawn before, by its source: only the revision changes.
 		if next.revision > was.revision {
 			b.setState(v, f, next)
 		}
@@ -149,9 +148,10 @@ func (b *batch) withdraw(m *Mutation) Outcome {
 	switch {
 	case was.verdict == Duplicate:
 		b.leave(was.cluster, v.ordinal)
-	case leads && w.Promote:
+	case lead != v.ordinal || f&resident.Blocked != 0:
+	case w.Promote:
 		b.promote(cluster, v.ordinal, millis(m.At))
-	case leads && f&resident.Blocked == 0:
+	default:
 		b.vacate(cluster, v.ordinal)
 	}
 	return Outcome{Changed: true, Event: ev}
