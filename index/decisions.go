@@ -91,10 +91,11 @@ func decisionsWhere(ctx context.Context, db sqlite.Querier, where string, args .
 }
 
 // Exemptions lists the decisions in force that keep texts from being compared, the last one
-// first: what editors exempted, and what was set aside.
+// first: what editors exempted, and what was set aside, until its next version.
 func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
 	list, err := decisionsWhere(ctx, x.reader, `d.kind IN (?, ?)
 		AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		AND EXISTS (SELECT 1 FROM current WHERE ordinal = d.item AND flags & 32 = 0)
 		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
 	return list, wrap.Err(err, "index: exemptions")
 }

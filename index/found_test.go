@@ -145,3 +145,21 @@ func TestWithdrawnWhileBlocked(t *testing.T) {
 		_ = x.Close()
 	}
 }
+
+// An exemption ends with the text: a revision is compared, and no exemption is listed, which could not be undone.
+func TestExemptionEndsWithItsText(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	for i, text := range []string{"first", "first, corrected"} {
+		a := article("a", text, 0x0123456789abcdef)
+		if _, err := x.Add(context.Background(), []Mutation{{Seq: uint64(i + 1), At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			decideTest(t, x, DecisionRequest{Kind: Exempt, Item: "a"})
+		}
+		if list, err := x.Exemptions(context.Background(), 9); err != nil || len(list) != 1-i {
+			t.Errorf("after %q: %v, %v", text, list, err)
+		}
+	}
+}
