@@ -117,9 +117,8 @@ func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event
 	if e.Cluster != 0 {
 		e.Story = must.Get(stories.Of(ctx, x.reader, e.Cluster))
 	}
-	// It follows none yet, and was not split off.
-	if len(j.Tied) > 0 && e.Story == e.Cluster && !must.Get(stories.Split(ctx, x.reader, e.Cluster)) {
-		e.Story = must.Get(stories.Of(ctx, x.reader, j.Tied[0]))
+	if j.Cluster == 0 {
+		e.Story = stories.Foretell(ctx, x.reader, e.Story, e.Cluster, j.Tied, x.policy.Tellings)
 	}
 	e.Why = Why(&e, x.cfg.Language)
 	return e

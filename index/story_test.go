@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -588,7 +589,12 @@ func TestStoriesEnd(t *testing.T) {
 	is := func(body string, v Verdict, story uint32) {
 		t.Helper()
 		seq++
-		if e := add(t, x, seq, fmt.Sprint("n", seq), body); e.Verdict != v || e.Story != story {
+		id := fmt.Sprint("n", seq)
+		checked, err := x.Check(t.Context(), indextest.ArticleOf(id, body), seconds(testStart))
+		if err != nil || cmp.Or(checked.Story, uint32(seq)) != story {
+			t.Errorf("the check says that %s is in story %d, want %d: %v", id, checked.Story, story, err)
+		}
+		if e := add(t, x, seq, id, body); e.Verdict != v || e.Story != story {
 			t.Errorf("n%d is %s of %q in story %d, want %s in %d", seq, e.Verdict, e.Of, e.Story, v, story)
 		}
 	}

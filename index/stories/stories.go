@@ -59,6 +59,30 @@ func Split(ctx context.Context, db sqlite.Querier, cluster uint32) (bool, error)
 	return len(n) > 0, wrap.Err(err, "decisions about cluster %d", cluster)
 }
 
+// Foretell is the story of a cluster once it follows the first of those that it is tied to, and joins the others; 0:
+// what begins one, after all others. No story grows beyond most tellings. Package must ends it.
+func Foretell(ctx context.Context, db sqlite.Querier, story, cluster uint32, tied []uint32, most int) uint32 {
+	split := func(story uint32) bool { return must.Get(Split(ctx, db, story)) }
+	tellings := 1
+	if story != 0 {
+		tellings = must.Get(Size(ctx, db, story))
+	}
+	for i, other := range tied {
+		later, earlier := story, must.Get(Of(ctx, db, other))
+		size := must.Get(Size(ctx, db, earlier))
+		if i == 0 && later != cluster || later == earlier || tellings+size > most {
+			continue
+		}
+		if i > 0 && later != 0 && later < earlier {
+			later, earlier = earlier, later
+		}
+		if !split(later) && (i == 0 || !split(earlier)) {
+			story, tellings = earlier, tellings+size
+		}
+	}
+	return story
+}
+
 // Unknown is what a telling adds to an earlier one if a text of the two is not kept: less than any number.
 const Unknown = -1
 
