@@ -26,6 +26,10 @@ func TestBoilerplate(t *testing.T) {
 			t.Errorf("%v: field %s: %s", wrong, p.Field, p.Detail)
 		}
 	}
+	long := map[string]string{"text": "本报", "state": "in", "by": "张三", "reason": strings.Repeat("长", maxReason/3+1)}
+	if p := want[Problem](r, 413, "POST", path, long); p.Field != "reason" {
+		t.Errorf("a long reason: %+v", p)
+	}
 	if page := want[boilerplatePage](r, 200, "POST", path, map[string]string{"text": "本报客户端，每天更新。", "state": "learned", "by": "张三"}); len(page.Passages) != 0 {
 		t.Errorf("taken back: %+v", page)
 	}

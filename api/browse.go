@@ -223,6 +223,7 @@ func (s *Server) postBoilerplate(c echo.Context) any {
 	if !slices.Contains([]string{"in", "out", "learned"}, passage.State) {
 		refuse("state", "is %.40q, want in, out or learned", passage.State)
 	}
+	checkReason(passage.Reason)
 	passage.By, passage.At = decider(ctx, passage.By), nil
 	_, err := s.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: source, Passage: passage}})
 	if errors.Is(err, index.ErrQuery) { // all else has been checked

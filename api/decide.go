@@ -99,8 +99,12 @@ func checkDecision(req *index.DecisionRequest) {
 	default:
 		refuse("kind", "is %.40q, want release, reject, block, exempt, merge, join, split, lead or undo", req.Kind)
 	}
-	if len(req.Reason) > maxReason {
-		tooLarge("reason", "has %d bytes, at most %d are taken", len(req.Reason), maxReason)
+	checkReason(req.Reason)
+}
+
+func checkReason(reason string) {
+	if len(reason) > maxReason {
+		tooLarge("reason", "has %d bytes, at most %d are taken", len(reason), maxReason)
 	}
 }
 
