@@ -163,3 +163,32 @@ func TestExemptionEndsWithItsText(t *testing.T) {
 		}
 	}
 }
+
+// An exemption and another decision about its item are taken back in any order.
+func TestExemptionIsUndoneByItself(t *testing.T) {
+	for _, order := range [][2]int{{0, 1}, {1, 0}} {
+		x := openTest(t, t.TempDir(), nil)
+		a := article("a", "first", 0x0123456789abcdef)
+		if _, err := x.Add(context.Background(), []Mutation{{Seq: 1, At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+		before := standing(t, x)
+		var made [2]*Decision
+		for i, kind := range []string{Exempt, Block} {
+			made[i] = decideTest(t, x, DecisionRequest{Kind: kind, Cluster: 1})
+		}
+		for _, i := range order {
+			decideTest(t, x, DecisionRequest{Kind: Undo, Undo: made[i].Number})
+		}
+		for i, line := range standing(t, x)[:2] {
+			if line != before[i] {
+				t.Errorf("%q, before %q", line, before[i])
+			}
+		}
+		if list, err := x.Exemptions(context.Background(), 9); err != nil || len(list) != 0 {
+			t.Errorf("%v, %v", list, err)
+		}
+		mustVerify(t, x)
+		_ = x.Close()
+	}
+}

@@ -8,12 +8,13 @@ import (
 	"math"
 	"slices"
 
+	"jianguo/index/resident"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
 // undoing takes a decision back: every item and cluster it changed must be as
-// it left them.
+// it left them, whether exempt or not.
 func (d *decision) undoing() {
 	if d.req.Undo == 0 {
 		must.Do(fmt.Errorf("undo: is missing: the number of the decision to take back: %w", ErrQuery))
@@ -77,6 +78,16 @@ func (d *decision) restore(e *effect) {
 		return
 	}
 	v := d.version(e.Item)
+	const marks = resident.Exempt | resident.Aside
+	if mark := e.After.Flags &^ e.Before.Flags & marks; mark != 0 { // all that exempt and aside do
+		after := cellOf(v)
+		after.Flags &^= mark
+		d.change(v, after)
+		return
+	}
+	for _, c := range []*cell{&e.Before, &e.After} { // they may have come and gone since
+		c.Flags = c.Flags&^marks | v.flags&marks
+	}
 	if cellOf(v) != e.After {
 		d.conflict("item %q has changed since", v.id)
 	}
