@@ -192,3 +192,30 @@ func TestExemptionIsUndoneByItself(t *testing.T) {
 		_ = x.Close()
 	}
 }
+
+// The label of a rejected item names what an editor says it copies, not what it had been judged against.
+func TestLabelOfAnotherCluster(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	licensed := SourcePolicy{Source: "licensed", Policy: SourceLicensed, By: "张三"}
+	if err := x.SetSourcePolicy(context.Background(), licensed); err != nil {
+		t.Fatal(err)
+	}
+	c := article("c", "first", 0x0123456789abcdef)
+	c.Source = "licensed"
+	for i, a := range []*Article{article("a", "first", 0x0123456789abcdef), article("b", "second", 0xfedcba9876543210), c} {
+		if _, err := x.Add(context.Background(), []Mutation{{Seq: uint64(i + 1), At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []Label{{A: "b", B: "c", Label: "same"}, {A: "b", B: "c", Label: "different"}} {
+		req := DecisionRequest{Kind: Reject, Item: "c", Into: 2}
+		if want.Label == "different" {
+			req = DecisionRequest{Kind: Release, Item: "c"}
+		}
+		decideTest(t, x, req)
+		if list, err := x.Labels(context.Background()); err != nil || len(list) != 1 || list[0] != want {
+			t.Errorf("%+v, %v, want %+v", list, err, want)
+		}
+	}
+}

@@ -38,13 +38,12 @@ type Label struct {
 }
 
 // Labels returns the labels of pairs that follow from decisions and reviews, to
-// measure the judge. It omits decisions and reviews that were revoked or are unsure.
-// The last label of a pair counts.
+// measure the judge: an item, and what it was a copy of before its release, or is since it was rejected. It omits
+// decisions and reviews that were revoked or are unsure. The last label of a pair counts.
 func (x *catalogue) Labels(ctx context.Context) ([]Label, error) {
 	const query = `SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.reason, d.at
-		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item
-			FROM decision_items) m ON m.number = d.number
-		JOIN items b ON b.ordinal = m.item JOIN items a ON a.ordinal = b.of
+		FROM decisions d JOIN json_each(d.effects) e JOIN items b ON b.ordinal = e.value ->> 'item'
+		JOIN items a ON a.ordinal = e.value -> iif(d.kind = 'release', 'before', 'after') ->> 'of'
 		WHERE d.kind IN ('release', 'reject') AND NOT EXISTS (SELECT 1 FROM decisions u
 			WHERE u.kind = 'undo' AND u.other = d.number)
 		UNION ALL
