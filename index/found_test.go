@@ -146,6 +146,32 @@ func TestWithdrawnWhileBlocked(t *testing.T) {
 	}
 }
 
+// What an editor has blocked stays blocked when its source revises it. Once the block is undone, the revision is taken.
+func TestBlockHoldsForRevisions(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	add := func(seq uint64, revision int64, text string) bool {
+		a := article("a", text, 0x0123456789abcdef)
+		a.Revision = revision
+		out, err := x.Add(context.Background(), []Mutation{{Seq: seq, At: testStart, Article: a}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out[0].Changed
+	}
+	add(1, 1, "first")
+	d := decideTest(t, x, DecisionRequest{Kind: Block, Item: "a"})
+	if add(2, 2, "second") {
+		t.Error("a revision of a blocked item changes it")
+	}
+	is(t, x, "a", `withdrawn of "" in 1`)
+	decideTest(t, x, DecisionRequest{Kind: Undo, Undo: d.Number})
+	if !add(3, 2, "second") {
+		t.Error("the revision is not taken once the block is undone")
+	}
+	mustVerify(t, x)
+}
+
 // An exemption ends with the text: a revision is compared, and no exemption is listed, which could not be undone.
 func TestExemptionEndsWithItsText(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)

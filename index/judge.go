@@ -61,15 +61,15 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.
 }
 
 // nothingNew reports whether a publish of a known id changes nothing but the revision: it is older than the stored
-// version, or has the same content.
+// version, or has the same content, or an editor has blocked the item.
 func (x *catalogue) nothingNew(ctx context.Context, r *readers, prev *version, a *Article) bool {
 	known := prev.state.revision
 	if a.Revision != 0 && a.Revision <= known {
 		return true
 	}
 	if prev.state.verdict == Withdrawn {
-		// Only a higher revision brings a withdrawn item back.
-		return a.Revision <= known
+		// Only a higher revision brings a withdrawn item back, and of one that an editor has blocked only an undo.
+		return a.Revision <= known || prev.state.rule == ByEditor
 	}
 	var exact []byte
 	must.Do(r.DB.QueryRowContext(ctx, `SELECT exact FROM `+r.Compared+` WHERE ordinal = ?`, prev.ordinal).Scan(&exact))

@@ -16,7 +16,7 @@ func (b *batch) publish(m *Mutation) Outcome {
 	a := m.Article
 	q, prev := b.x.query(b.ctx, &b.x.judging, a, seconds(m.At))
 	if prev != nil && b.x.nothingNew(b.ctx, &b.x.judging, prev, a) {
-		if s := prev.state; a.Revision > s.revision { // with the same content
+		if s := prev.state; a.Revision > s.revision && s.verdict != Withdrawn { // with the same content
 			s.revision, s.seq = a.Revision, m.Seq
 			b.setState(prev, prev.flags, s)
 		}
