@@ -191,6 +191,33 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// TestFloodOfBlocked: a blocked text that meets too many suspects is set aside once, and meets no more.
+func TestFloodOfBlocked(t *testing.T) {
+	x, p := openTexts(t, t.TempDir(), 3), &indextest.Press{Rand: rand.New(rand.NewPCG(3, 4))}
+	defer func() { _ = x.Close() }()
+	origin, said := string(p.Words(200)), map[string]int{}
+	for i := range 20 {
+		body := origin
+		if i > 0 {
+			body += string(p.Words(200))
+		}
+		out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(i + 1),
+			At: indextest.Start.Add(time.Duration(5*i) * time.Second), Article: indextest.ArticleOf(fmt.Sprint("a", i), body)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said[fmt.Sprint(out[0].Event.Verdict, " ", out[0].Event.Rule)]++
+		if i == 0 {
+			decideTest(t, x, DecisionRequest{Kind: Block, Item: "a0"})
+		}
+	}
+	list, err := x.Exemptions(context.Background(), 100)
+	if err != nil || len(list) != 1 || said["unique aside"] < 10 {
+		t.Errorf("set aside %d times, %v: %v", len(list), said, err)
+	}
+	mustVerify(t, x)
+}
+
 // TestFloodOfOne: neither revisions of one id nor the articles of another source set a text aside, nor do those that
 // come at once, also across a restart.
 func TestFloodOfOne(t *testing.T) {

@@ -267,9 +267,8 @@ func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 		return target{}, false
 	}
 	if f&resident.Blocked != 0 {
-		return target{cluster: cluster, lead: ordinal, blocked: true}, true
-	}
-	if lead == 0 || q.excepts(lead) {
+		lead = ordinal
+	} else if lead == 0 || q.excepts(lead) {
 		return target{}, false
 	}
 	of := m.Rows.Flags(lead)
