@@ -396,7 +396,7 @@ func TestMovesIntoRedis(t *testing.T) {
 	}
 }
 
-// TestMovedLinks: a user who has nothing but a link keeps it in the Redis.
+// TestMovedLinks: a record that holds links alone is kept when it has moved to a Redis.
 func TestMovedLinks(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.report(state.Seen, "phone", "a")

@@ -63,7 +63,7 @@ func Revoke(file, which string) (removed int, err error) {
 	return removed, err
 }
 
-// edit replaces the lines of a file, all at once, by such as Open takes. Its owner stays, others cannot read it.
+// edit replaces the lines of a file, all at once, if Open takes the new ones. Its owner stays, others cannot read it.
 func edit(file string, change func([]string) ([]string, error)) error {
 	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func edit(file string, change func([]string) ([]string, error)) error {
 	}
 	text := strings.Join(append(lines, ""), "\n")
 	if _, err := new(Set).parse(text); err != nil {
-		return fmt.Errorf("%s stays as it is, for a service would not take it any more: %w", file, err)
+		return fmt.Errorf("%s stays as it is: a service would refuse the new list: %w", file, err)
 	}
 	return disk.Replace(file, []byte(text), mode)
 }

@@ -81,7 +81,7 @@ func (f *finder) at(i int) (v Value, end int) {
 	from := 0
 	if n.digit {
 		from = digitReaders
-		if earlies.before(f.text, i)+lates.before(f.text, i) > 0 { // 晚上八点
+		if n.Value > 1 && earlies.before(f.text, i)+lates.before(f.text, i) > 0 { // 晚上八点, but not 晚一点
 			from--
 		}
 	}

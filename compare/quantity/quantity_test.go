@@ -68,6 +68,8 @@ func TestFind(t *testing.T) {
 		{"两|个|半|小时|和|一年|半", "0:9000秒 0:18月", "halves"},
 		{"半夜|一天|半夜", "0:86400秒", "a half begins words, too"},
 		{"12点|半|和|晚上|八点|和|一点", "2:45000 2:72000 0:1点", "a digit needs its half of the day"},
+		{"早|一点|出门|晚|一点|回", "0:1点 0:1点", "a little earlier, a little later"},
+		{"下午|3|点|半导体", "2:54000", "half of another word"},
 		{"3:2|和|12:30", "4:3..2 2:45000", "minutes have two digits"},
 		{"3 km|和|500 ml", "0:3000米 0:0.5升", "a space before a Latin unit"},
 		{"2023年|8月|9日", "1:2.0230809e+07", ""},
@@ -195,6 +197,16 @@ func TestTables(t *testing.T) {
 		}
 		if len(seen) == 0 {
 			t.Errorf("no %s", name)
+		}
+	}
+}
+
+// TestSpaceBeforeUnit: the space and the whole unit belong to a value.
+func TestSpaceBeforeUnit(t *testing.T) {
+	text := "跑了3 km后喝500 ml水"
+	for i, v := range Find(text, anywhere, 2) {
+		if got, want := text[v.Start:v.End], []string{"3 km", "500 ml"}[i]; got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -122,18 +122,18 @@ func (f *finder) plainUnit(i int) (u unit, size int) {
 	if i < len(f.text) && f.text[i] == '%' {
 		return units["%"], 1
 	}
-	end := i
-	for range longest + 1 {
+	start := i
+	if i < len(f.text) && f.text[i] == ' ' && isDigit(f.text[i-1]) { // 3 km
+		start++
+	}
+	end := start
+	for range longest {
 		r, n := utf8.DecodeRuneInString(f.text[end:])
-		if r == ' ' && end == i && i > 0 && isDigit(f.text[i-1]) { // 3 km
-			end, i = end+1, i+1
-			continue
-		}
 		if n == 0 || r == '\n' || r == ' ' {
 			break
 		}
 		end += n
-		if known, ok := units[f.text[i:end]]; ok && f.ends(end) {
+		if known, ok := units[f.text[start:end]]; ok && f.ends(end) {
 			u, size = known, end-i
 		}
 	}

@@ -102,7 +102,7 @@ func (f *finder) hour(i int, n Number) (Value, int) {
 		return Value{}, i
 	}
 	past, precision := 0., 3600.
-	if _, after := halves.at(f.text, end); after > end {
+	if _, after := halves.at(f.text, end); after > end && f.ends(after) {
 		past, precision, end = 30*60, 60, after
 	}
 	if m, ok := f.numberAt(end); ok && m.Value < 60 {
