@@ -107,8 +107,6 @@ type Report struct {
 	Clusters *Clusters `json:"clusters,omitempty"`
 	Stories  *Clusters `json:"stories,omitempty"`
 	Pairs    []Judged  `json:"pairs"`
-
-	texts bool // pairs of texts, positive or negative
 }
 
 // Sum sums up labelled pairs of items of the corpus.
@@ -120,9 +118,7 @@ func (b *Bench) Sum(title string, judged []Judged) *Report {
 
 // SumPairs sums up pairs of texts.
 func SumPairs(title string, judged []Judged) *Report {
-	r := sum(title, judged, bySign, byLabel)
-	r.texts = true
-	return r
+	return sum(title, judged, bySign, byLabel)
 }
 
 func sum(title string, judged []Judged, group, kind func(*Judged) (string, int)) *Report {
@@ -218,7 +214,8 @@ func (r *Report) printRules(w io.Writer) {
 	for _, g := range r.Groups {
 		heads = append(heads, g.Group)
 	}
-	if r.texts {
+	texts := r.Clusters == nil // positive or negative
+	if texts {
 		heads = append(heads, "precision", "recall", "F1")
 	}
 	t := newTable(w, heads...)
@@ -227,7 +224,7 @@ func (r *Report) printRules(w io.Writer) {
 		for i, n := range x.Rejected {
 			cells = append(cells, fmt.Sprintf("%d (%s)", n, percent(n, r.Groups[i].Pairs)))
 		}
-		if r.texts {
+		if texts {
 			for _, v := range []float64{x.Precision, x.Recall, x.F1} {
 				cells = append(cells, fmt.Sprintf("%.3f", v))
 			}
