@@ -48,7 +48,7 @@ func (c *evalCmd) Run(co *streams) error {
 		return err
 	}
 	return must.Catch(func() {
-		cfg := eval.Config{Segmenter: must.Get(c.segmenter()), Policy: new(index.DefaultPolicy().At(c.Strictness)),
+		cfg := eval.Config{Segmenter: must.Get(c.segmenter()), Policy: index.DefaultPolicy().At(c.Strictness),
 			ByTime: c.By == "published_at", Progress: co.progress.stages("eval:")}
 		e := &evaluation{At: time.Now().UTC(), Version: version}
 		if len(c.Docs) > 0 {

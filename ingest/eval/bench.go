@@ -37,11 +37,10 @@ import (
 	"jianguo/segment"
 )
 
-// Config configures a Bench. Segmenter is required.
+// Config configures a Bench. Segmenter and Policy are required.
 type Config struct {
 	Segmenter *segment.Segmenter
-	Policy    *index.Policy // nil: index.DefaultPolicy
-	Dir       string        // parent of the temporary catalogue; empty: that of the system
+	Policy    index.Policy
 	// ByTime: items arrive in the order of published_at, and at that time, instead of in the
 	// order given.
 	ByTime bool
@@ -55,7 +54,6 @@ type Config struct {
 // released. events keeps the verdicts of the feed.
 type Bench struct {
 	cfg      Config
-	policy   index.Policy
 	items    []*ingest.Item // in order of arrival
 	arrived  []time.Time
 	events   []index.Event // of each item's arrival
@@ -68,8 +66,7 @@ type Bench struct {
 	probe index.Probe
 	// hidden are the ordinals that judging ignores: all except the earlier text while a
 	// pair is judged.
-	hidden   map[uint32]bool
-	ordinals map[string]uint32 // of earlier texts, by id
+	hidden map[uint32]bool
 }
 
 // batchSize is the number of items in one transaction.
@@ -81,11 +78,7 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (*Bench, error)
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, int64) {}
 	}
-	b := &Bench{cfg: cfg, policy: index.DefaultPolicy(), position: make(map[string]int, len(items)),
-		ordinals: map[string]uint32{}, hidden: make(map[uint32]bool, len(items))}
-	if cfg.Policy != nil {
-		b.policy = *cfg.Policy
-	}
+	b := &Bench{cfg: cfg, position: make(map[string]int, len(items)), hidden: make(map[uint32]bool, len(items))}
 	b.arrange(items)
 	if err := must.Catch(func() { b.open(ctx) }); err != nil {
 		return nil, fmt.Errorf("eval: %w", errors.Join(err, b.Close()))
@@ -95,9 +88,9 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (*Bench, error)
 
 // open makes the catalogue. Package must ends it, as it does all unexported methods with a context.
 func (b *Bench) open(ctx context.Context) {
-	b.dir = must.Get(os.MkdirTemp(b.cfg.Dir, "jianguo-eval-"))
-	b.index = must.Get(index.Open(ctx, ingest.IndexConfig(b.cfg.Segmenter, index.Config{Dir: b.dir, Policy: &b.policy,
-		Relaxed: true, SweepEvery: -1}))) // pairs of any time can meet
+	b.dir = must.Get(os.MkdirTemp("", "jianguo-eval-"))
+	b.index = must.Get(index.Open(ctx, ingest.IndexConfig(b.cfg.Segmenter, index.Config{Dir: b.dir,
+		Policy: &b.cfg.Policy, Relaxed: true, SweepEvery: -1}))) // pairs of any time can meet
 	start := time.Now()
 	for from := 0; from < len(b.items); from += batchSize {
 		b.feed(ctx, from, min(from+batchSize, len(b.items)))
@@ -115,13 +108,12 @@ func (b *Bench) open(ctx context.Context) {
 
 // arrange puts the items into order of arrival and gives each its time.
 func (b *Bench) arrange(items []*ingest.Item) {
-	known := map[string]bool{}
 	for _, it := range items {
-		if known[it.ID] {
+		if _, known := b.position[it.ID]; known {
 			b.dropped++
 			continue
 		}
-		known[it.ID] = true
+		b.position[it.ID] = len(b.items)
 		b.items = append(b.items, it)
 	}
 	if b.cfg.ByTime {
@@ -194,13 +186,10 @@ func (b *Bench) check(ctx context.Context, later *index.Article, at time.Time, e
 // exemplar returns the ordinal of an item that later texts are compared with. One that was
 // rejected as a copy gets its own postings, as if it had been the first to arrive.
 func (b *Bench) exemplar(ctx context.Context, id string) uint32 {
-	if b.ordinals[id] == 0 {
-		if must.Get(b.index.Item(ctx, id)).Event.Verdict == index.Duplicate {
-			must.Get(b.index.Decide(ctx, index.DecisionRequest{Kind: index.Release, Item: id, By: "eval"}))
-		}
-		b.ordinals[id] = slices.Max(b.index.Versions(id))
+	if must.Get(b.index.Item(ctx, id)).Event.Verdict == index.Duplicate {
+		must.Get(b.index.Decide(ctx, index.DecisionRequest{Kind: index.Release, Item: id, By: "eval"}))
 	}
-	return b.ordinals[id]
+	return slices.Max(b.index.Versions(id))
 }
 
 // Setting is what a result was measured with.
@@ -216,5 +205,5 @@ type Setting struct {
 // Setting returns what the bench measures with.
 func (b *Bench) Setting() Setting {
 	return Setting{Items: len(b.items), Dropped: b.dropped, Recipe: b.cfg.Segmenter.Recipe(),
-		PolicyHash: b.policy.Hash(), Policy: b.policy, Seconds: b.feeding.Seconds()}
+		PolicyHash: b.cfg.Policy.Hash(), Policy: b.cfg.Policy, Seconds: b.feeding.Seconds()}
 }

@@ -162,7 +162,7 @@ func TestExplain(t *testing.T) {
 	differ := 0
 	for _, j := range judged(t, b, labels) {
 		later, earlier := b.items[b.position[j.B]], b.items[b.position[j.A]]
-		x := ingest.Explain(fixture.Shipped(), b.policy, index.Chinese, later, earlier)
+		x := ingest.Explain(fixture.Shipped(), b.cfg.Policy, index.Chinese, later, earlier)
 		if j.Met && x.Verdict != j.Verdict {
 			differ++
 			t.Logf("%s and %s: %s alone, %s in the index", j.A, j.B, x.Verdict, j.Verdict)
@@ -215,10 +215,10 @@ func TestPairs(t *testing.T) {
 	var pairs []TextPair
 	for _, l := range labels {
 		if body[l.A] != "" && body[l.B] != "" && l.Kind != "extends" {
-			pairs = append(pairs, TextPair{body[l.A], body[l.B], map[string]string{"same": "1", "template": "0"}[l.Kind]})
+			pairs = append(pairs, TextPair{body[l.A], body[l.B], []byte(map[string]string{"same": "1", "template": "0"}[l.Kind])})
 		}
 	}
-	out, setting, err := Pairs(t.Context(), Config{Segmenter: fixture.Shipped(), Dir: t.TempDir()}, pairs)
+	out, setting, err := Pairs(t.Context(), Config{Segmenter: fixture.Shipped(), Policy: index.DefaultPolicy()}, pairs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func bench(t testing.TB, items []*ingest.Item, change func(*index.Policy)) *Benc
 	if change != nil {
 		change(&p)
 	}
-	b, err := Feed(t.Context(), Config{Segmenter: fixture.Shipped(), Policy: &p, Dir: t.TempDir()}, items)
+	b, err := Feed(t.Context(), Config{Segmenter: fixture.Shipped(), Policy: p}, items)
 	if err != nil {
 		t.Fatal(err)
 	}

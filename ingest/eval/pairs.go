@@ -81,31 +81,25 @@ func Half(a, b string) string {
 	return [2]string{"a", "b"}[h.Sum32()%2]
 }
 
-// TextPair is a pair of texts, labelled by others: source is the earlier one.
+// TextPair is a pair of texts, labelled by others: Source is the earlier one.
 type TextPair struct {
-	Source string `json:"source"`
-	Target string `json:"target"`
-	Label  string `json:"label"`
+	Source, Target string
+	Label          json.RawMessage // text or a number
 }
 
 // ReadTextPair reads one line of a file of pairs.
-func ReadTextPair(line []byte) (TextPair, error) {
-	var p struct {
-		Source, Target string
-		Label          json.RawMessage
+func ReadTextPair(line []byte) (p TextPair, err error) {
+	err = json.Unmarshal(line, &p)
+	if err == nil && (p.Source == "" || p.Target == "" || p.label() == "") {
+		err = errors.New("want source, target and label")
 	}
-	if err := json.Unmarshal(line, &p); err != nil {
-		return TextPair{}, err
-	}
-	label := string(bytes.Trim(p.Label, `"`))
-	if p.Source == "" || p.Target == "" || label == "" {
-		return TextPair{}, errors.New("want source, target and label")
-	}
-	return TextPair{p.Source, p.Target, label}, nil
+	return p, err
 }
 
+func (p *TextPair) label() string { return string(bytes.Trim(p.Label, `"`)) }
+
 // positive reports whether the label says that both texts tell the same.
-func (p *TextPair) positive() bool { return p.Label == "1" || p.Label == "agreed" }
+func (p *TextPair) positive() bool { return p.label() == "1" || p.label() == "agreed" }
 
 // Judged is a labelled pair, our verdict on the later text, and what the textbook rules measure.
 type Judged struct {
@@ -166,7 +160,7 @@ func Pairs(ctx context.Context, cfg Config, pairs []TextPair) (out []Judged, _ S
 	err = must.Catch(func() {
 		for n, p := range pairs {
 			later := &ingest.Item{ID: fmt.Sprintf("target %d", n+1), Body: p.Target}
-			l := Label{A: ids[p.Source], B: later.ID, Kind: p.Label, Adds: Something}
+			l := Label{A: ids[p.Source], B: later.ID, Kind: p.label(), Adds: Something}
 			if p.positive() {
 				l.Adds = Nothing
 			}

@@ -257,7 +257,7 @@ func pairsOfTexts(t *testing.T, name string, every uint32) *Report {
 		_, _ = h.Write([]byte(p.Source + "\t" + p.Target))
 		return h.Sum32()>>8%every != 0
 	})
-	out, _, err := Pairs(t.Context(), Config{Segmenter: fixture.Shipped(), Dir: t.TempDir()}, pairs)
+	out, _, err := Pairs(t.Context(), Config{Segmenter: fixture.Shipped(), Policy: index.DefaultPolicy()}, pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
