@@ -53,12 +53,11 @@ func closedLoop(ctx context.Context, server *process, inFlight int, d time.Durat
 	var answered atomic.Int64
 	var finished atomic.Bool
 	for range inFlight {
-		c, err := open()
-		if err != nil {
-			finished.Store(true)
-			return 0, 0, errors.Join(err, g.Wait())
-		}
 		g.Go(func() error {
+			c, err := open()
+			if err != nil {
+				return err
+			}
 			defer c.Close()
 			for size := -1; !finished.Load() && ctx.Err() == nil; answered.Add(1) {
 				got, err := c.ask()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"time"
@@ -36,29 +37,31 @@ type ingestResult struct {
 // Run starts a service and measures it.
 func (c *ingestCmd) Run(co *streams) error {
 	return must.Catch(func() {
-		items := c.items(co)
+		messages := c.messages(co)
 		service := startService(co.ctx, false, c.jianguo(), cmp.Or(c.Dir, co.dir), "--durability", c.Durability)
 		defer service.stop()
 		// Until the outlines of the catalogue are in memory judging reads more.
 		service.awaitMetric(co.ctx, "jianguo_index_outlines_progress")
 		address := must.Get(url.Parse(service.nats))
 		address.User = url.User(service.token)
-		co.print(measureIngest(co.ctx, *c, address.String(), items))
+		co.print(c.measure(co.ctx, address.String(), messages))
 	})
 }
 
-// items reads the articles to publish. Package must ends it.
-func (c *ingestCmd) items(co *streams) (items []*ingest.Item) {
+// messages reads the articles to publish, each under a new id. Package must ends it.
+func (c *ingestCmd) messages(co *streams) (messages [][]byte) {
+	run := time.Now().UnixNano()
 	must.Do(jsonl.Read(co.in, c.File, func(_ int, line []byte) error {
 		it, err := ingest.DecodeDocument(jsonl.Item(line))
-		if err == nil {
-			it.Revision = 0
+		if err != nil {
+			return err
 		}
-		items = append(items, it)
-		return err
+		it.ID, it.Revision = fmt.Sprintf("bench-%d-%d", run, len(messages)), 0
+		messages = append(messages, must.Get(json.Marshal(it)))
+		return nil
 	}))
-	if len(items) < 2 {
+	if len(messages) < 2 {
 		must.Do(fmt.Errorf("%s: two articles at least are needed", c.File))
 	}
-	return items
+	return messages
 }

@@ -104,13 +104,11 @@ func (p *process) awaitMetric(ctx context.Context, name string) {
 func startService(ctx context.Context, pinned bool, jianguo, dir string, args ...string) *process {
 	command := []string{jianguo, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0"}
 	p := must.Get(startProcess(ctx, pinned, append(command, args...)...))
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline) && !p.exited(); {
 		if p.ready(dir) {
 			return p
 		}
-		if ctx.Err() != nil || p.exited() {
-			break
-		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	must.Do(errors.Join(ctx.Err(), fmt.Errorf("the service did not become ready: %s", p.stop())))
 	return nil
