@@ -99,7 +99,9 @@ type Gate struct {
 	log   *slog.Logger
 	inbox string // the stream answers on inbox, answerTo and where the answer goes
 	files *files // owned by the goroutine that syncs
-	stats gateStats
+
+	stored, refused prometheus.Counter
+	commit          prometheus.Observer
 
 	mu      sync.Mutex
 	changed sync.Cond   // of mu
@@ -112,7 +114,6 @@ type Gate struct {
 	closing bool        // under mu
 	ended   sync.WaitGroup
 
-	conn    *nats.Conn
 	in      *nats.Subscription // to what is published
 	drained chan struct{}      // closed when in is closed and all it received was passed on
 }
@@ -130,9 +131,11 @@ func Open(cfg Config) (*Gate, error) {
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
 	}
-	g := &Gate{cfg: cfg, conn: cfg.Conn, drained: make(chan struct{}), log: cfg.Logger.With("stream", cfg.Stream),
-		inbox: "_gate.ack." + rand.Text() + "."}
-	g.stats = cfg.Stats.of(cfg.Stream)
+	g := &Gate{cfg: cfg, drained: make(chan struct{}), log: cfg.Logger.With("stream", cfg.Stream),
+		inbox:   "_gate.ack." + rand.Text() + ".",
+		stored:  cfg.Stats.messages.WithLabelValues(cfg.Stream, "stored"),
+		refused: cfg.Stats.messages.WithLabelValues(cfg.Stream, "refused"),
+		commit:  cfg.Stats.commit.WithLabelValues(cfg.Stream)}
 	g.changed.L = &g.mu
 	var err error
 	if g.files, err = openFiles(cfg.Dir); err != nil {
@@ -148,16 +151,16 @@ func Open(cfg Config) (*Gate, error) {
 
 // listen subscribes to what is published and to the answers of the stream.
 func (g *Gate) listen() error {
-	acks, err := g.conn.Subscribe(g.inbox+">", g.answered)
+	acks, err := g.cfg.Conn.Subscribe(g.inbox+">", g.answered)
 	if err != nil {
 		return err
 	}
-	if g.in, err = g.conn.Subscribe(In(g.cfg.Stream)+">", g.receive); err != nil {
+	if g.in, err = g.cfg.Conn.Subscribe(In(g.cfg.Stream)+">", g.receive); err != nil {
 		return err
 	}
 	g.in.SetClosedHandler(func(string) { close(g.drained) })
 	// receive bounds what waits for it; as many answers come as messages were passed on.
-	return errors.Join(acks.SetPendingLimits(-1, -1), g.in.SetPendingLimits(-1, -1), g.conn.Flush())
+	return errors.Join(acks.SetPendingLimits(-1, -1), g.in.SetPendingLimits(-1, -1), g.cfg.Conn.Flush())
 }
 
 // receive passes a message on to the stream, or refuses it.
@@ -188,12 +191,12 @@ func (g *Gate) receive(m *nats.Msg) {
 	case waiting > maxWaiting:
 		why = problem(g.cfg.Stream, server.NewJSStreamTooManyRequestsError())
 	default:
-		if err = g.conn.PublishMsg(out); err == nil {
+		if err = g.cfg.Conn.PublishMsg(out); err == nil {
 			return
 		}
 		why = refusal(g.cfg.Stream, err)
 	}
-	g.stats.refused.Inc()
+	g.refused.Inc()
 	if to != answerNobody {
 		g.send(&nats.Msg{Subject: m.Reply, Data: why})
 	}
@@ -201,7 +204,7 @@ func (g *Gate) receive(m *nats.Msg) {
 
 // send sends an answer to a publisher.
 func (g *Gate) send(m *nats.Msg) {
-	if err := g.conn.PublishMsg(m); err != nil {
+	if err := g.cfg.Conn.PublishMsg(m); err != nil {
 		g.log.Warn("a publisher is left without an answer", "error", err)
 	}
 }
@@ -299,8 +302,8 @@ func (g *Gate) sync(messages int) error {
 		g.log.Error("nothing is acknowledged any more", "error", errors.Join(err, g.files.mark()))
 		return err
 	}
-	g.stats.commit.Observe(time.Since(start).Seconds())
-	g.stats.stored.Add(float64(messages))
+	g.commit.Observe(time.Since(start).Seconds())
+	g.stored.Add(float64(messages))
 	return nil
 }
 
@@ -408,14 +411,14 @@ func (g *Gate) Close() {
 		g.log.Warn("publishers may be left without an acknowledgement at the end", "error", err)
 	}
 	g.ended.Wait()
-	_ = g.conn.FlushTimeout(time.Second)
-	g.conn.Close()
+	_ = g.cfg.Conn.FlushTimeout(time.Second)
+	g.cfg.Conn.Close()
 }
 
 // barrier publishes a message that the stream refuses: that answer comes after the answers
 // to all messages before it.
 func (g *Gate) barrier() error {
-	return g.conn.PublishMsg(&nats.Msg{
+	return g.cfg.Conn.PublishMsg(&nats.Msg{
 		Subject: g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end"), Reply: g.inbox + answerBarrier,
 		Header: nats.Header{"Nats-Expected-Stream": {"none behind this"}},
 	})
@@ -451,15 +454,4 @@ func NewStats(metrics prometheus.Registerer) *Stats {
 		auto.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_bus_gate_commit_seconds",
 			Help:    "What it took to sync the files of a stream; its count is the number of syncs.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}, []string{"stream"})}
-}
-
-// gateStats are those of one stream.
-type gateStats struct {
-	stored, refused prometheus.Counter
-	commit          prometheus.Observer
-}
-
-func (s *Stats) of(stream string) gateStats {
-	return gateStats{s.messages.WithLabelValues(stream, "stored"), s.messages.WithLabelValues(stream, "refused"),
-		s.commit.WithLabelValues(stream)}
 }
