@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -146,24 +146,18 @@ func blocks(msgs string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	number := func(name string) uint64 {
-		digits, ok := strings.CutSuffix(name, blockSuffix)
-		n, err := strconv.ParseUint(digits, 10, 32)
-		if !ok || err != nil {
-			return 0
-		}
-		return n
-	}
 	var names []string
 	for _, e := range entries {
-		if number(e.Name()) > 0 {
+		if strings.HasSuffix(e.Name(), blockSuffix) {
 			names = append(names, e.Name())
 		}
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s: no blocks: %w", msgs, fs.ErrNotExist)
 	}
-	slices.SortFunc(names, func(a, b string) int { return int(int64(number(a)) - int64(number(b))) })
+	slices.SortFunc(names, func(a, b string) int { // by number
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 	return names, nil
 }
 
