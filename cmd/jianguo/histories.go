@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -13,6 +12,8 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
 	histories "jianguo/exposure/state"
+	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // kinds are those of the log of exposures beside delivered and seen.
@@ -25,32 +26,25 @@ func (f *serveFlags) kinds(s *service) []string {
 }
 
 // shared connects to the Redis of users' histories; nil: they are in the data directory.
-func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ *exposure.Shared, err error) {
+func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (*exposure.Shared, error) {
 	if f.ExposureStore == "" {
 		return nil, nil
 	}
 	if f.NATS == "" {
 		return nil, errors.New("--exposure-store: several services need a bus in common: set --nats")
 	}
-	plan := s.plan()
-	var together exposure.Shared
-	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
-		if together.Redis == nil {
-			if together.Redis, err = redis.Open(f.ExposureStore, plan.Prefix+"jianguo"); err != nil {
-				return err
+	plan, together := s.plan(), new(exposure.Shared)
+	err := bus.Patiently(co.ctx, co.log, busWait, func() error {
+		return must.Catch(func() {
+			if together.Redis == nil {
+				together.Redis = must.Get(redis.Open(f.ExposureStore, plan.Prefix+"jianguo"))
 			}
-		}
-		kv, err := redis.Bucket(co.ctx, js, plan.Prefix, plan.Replicas)
-		together.Owners = &redis.Owners{KV: kv, Name: s.name, Logger: co.log}
-		return err
+			kv := must.Get(redis.Bucket(co.ctx, js, plan.Prefix, plan.Replicas))
+			together.Owners = &redis.Owners{KV: kv, Name: s.name, Logger: co.log}
+			together.Acks = must.Get(redis.Listen(s.conn, together.Redis))
+		})
 	})
-	if err == nil {
-		together.Acks, err = redis.Listen(s.conn, together.Redis)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--exposure-store: %w", err)
-	}
-	return &together, nil
+	return together, wrap.Err(err, "--exposure-store")
 }
 
 // log is how the log of exposures is made.
