@@ -81,17 +81,12 @@ func (c *backupCmd) name(to string) error {
 func isDataDir(dir string) error {
 	f, err := os.Open(filepath.Join(dir, index.FileName))
 	if err == nil {
-		err = f.Close()
+		return f.Close()
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		if m, _ := datadir.ReadManifest(dir); m != nil {
-			return nil // its check says what is missing
-		}
+	if m, _ := datadir.ReadManifest(dir); m != nil && errors.Is(err, fs.ErrNotExist) {
+		return nil // its check says what is missing
 	}
-	if err != nil {
-		return fmt.Errorf("%s is no data directory: %w", dir, err)
-	}
-	return nil
+	return fmt.Errorf("%s is no data directory: %w", dir, err)
 }
 
 // copy copies a directory in use with the help of its bus, and any other one file by
