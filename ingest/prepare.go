@@ -85,10 +85,6 @@ func IndexConfig(seg *segment.Segmenter, cfg index.Config) index.Config {
 // Analyzer returns a function that prepares a kept text as an item that arrives, for a reindex.
 func Analyzer(seg *segment.Segmenter) func(title, body string, published time.Time) *index.Article {
 	return func(title, body string, published time.Time) *index.Article {
-		it := Item{Title: title, Body: body}
-		if !published.IsZero() {
-			it.Published = &published
-		}
-		return Prepare(seg, &it)
+		return Prepare(seg, &Item{Title: title, Body: body, Published: &published})
 	}
 }
