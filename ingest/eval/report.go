@@ -128,21 +128,20 @@ func sum(title string, judged []Judged, group, kind func(*Judged) (string, int))
 		right, wrong, all := 0, 0, 0
 		for i := range judged {
 			j := &judged[i]
-			rejects := rule.rejects(j)
+			if j.Adds == Nothing {
+				all++
+			}
+			if !rule.rejects(j) {
+				continue
+			}
 			switch j.Adds {
 			case Nothing:
-				all++
-				if rejects {
-					right++
-				}
+				right++
 			case Something:
-				if rejects {
-					wrong++
-				}
+				wrong++
 			}
-			if name, _ := group(j); rejects {
-				row.Rejected[slices.IndexFunc(r.Groups, func(g Row) bool { return g.Group == name })]++
-			}
+			name, _ := group(j)
+			row.Rejected[slices.IndexFunc(r.Groups, func(g Row) bool { return g.Group == name })]++
 		}
 		row.Precision, row.Recall = share(right, right+wrong), share(right, all)
 		row.F1 = share(2*right, right+wrong+all)
