@@ -9,6 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -55,6 +57,12 @@ func CountOr(variable string, short, normal, long int) int {
 	}
 	return n
 }
+
+// Race reports whether the race detector is on.
+var Race = func() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}()
 
 // Sequential returns the cases of a test in which nothing runs at the same time. The race
 // detector can find nothing there and makes each case many times slower, so in the short tier
