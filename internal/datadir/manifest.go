@@ -54,10 +54,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 // Write puts the manifest into a directory, synced.
 func (m Manifest) Write(dir string) error {
 	m.Format = 1
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
+	b, _ := json.Marshal(m) // plain fields: no error
 	return wrap.Err(disk.Replace(filepath.Join(dir, ManifestName), append(b, '\n'), 0o600), "data directory")
 }
 
