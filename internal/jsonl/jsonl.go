@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"jianguo/internal/wrap"
 )
 
 // MaxLine bounds a line, in bytes: a text of the largest size, escaped.
@@ -57,12 +59,10 @@ func Read(stdin io.Reader, name string, f func(number int, line []byte) error) e
 			return fmt.Errorf("%s: line %d: %w", name, number, err)
 		}
 	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("%s: line %d is longer than %d bytes", name, number+1, MaxLine)
-	} else if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
 	}
-	return nil
+	return wrap.Err(lines.Err(), "%s", name)
 }
 
 // layouts are the forms of time in corpora, in addition to RFC 3339.
