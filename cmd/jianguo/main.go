@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,12 +121,7 @@ func parse(c *cli, args []string, out, errOut io.Writer) (*kong.Context, error) 
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	command, err := parser.Parse(args)
 	if mistake, ok := errors.AsType[*kong.ParseError](err); ok {
-		at := parser.Model.Node
-		for _, step := range mistake.Context.Path {
-			if step.Command != nil {
-				at = step.Command
-			}
-		}
+		at := cmp.Or(mistake.Context.Selected(), parser.Model.Node)
 		return nil, fmt.Errorf("%w; see %s --help", err, at.FullPath())
 	}
 	return command, err
