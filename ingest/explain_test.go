@@ -1,9 +1,9 @@
 package ingest_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
+	"iter"
 	"testing"
 	"time"
 
@@ -85,19 +85,11 @@ func sampleItems(t *testing.T) map[string]*ingest.Item {
 }
 
 // sampleLines yields the lines of a file of the sample.
-func sampleLines(t *testing.T, name string) func(yield func([]byte) bool) {
+func sampleLines(t *testing.T, name string) iter.Seq[[]byte] {
 	t.Helper()
 	file, err := data.FS.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(yield func([]byte) bool) {
-		lines := bufio.NewScanner(bytes.NewReader(file))
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			if !yield(lines.Bytes()) {
-				return
-			}
-		}
-	}
+	return bytes.Lines(file)
 }

@@ -154,25 +154,6 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestExplain: an explanation judges two texts as the index does that finds the earlier one. Only the learned
-// boilerplate of a source, and clusters, can make a difference.
-func TestExplain(t *testing.T) {
-	items, labels := sampleLabels(t)
-	b := bench(t, items, nil)
-	differ := 0
-	for _, j := range judged(t, b, labels) {
-		later, earlier := b.items[b.position[j.B]], b.items[b.position[j.A]]
-		x := ingest.Explain(fixture.Shipped(), b.cfg.Policy, index.Chinese, later, earlier)
-		if j.Met && x.Verdict != j.Verdict {
-			differ++
-			t.Logf("%s and %s: %s alone, %s in the index", j.A, j.B, x.Verdict, j.Verdict)
-		}
-	}
-	if differ*50 > len(labels) {
-		t.Errorf("%d of %d verdicts differ", differ, len(labels))
-	}
-}
-
 // TestStrictness: each position of the dial rejects what the stricter one before it rejects.
 func TestStrictness(t *testing.T) {
 	items, labels := sampleLabels(t)
