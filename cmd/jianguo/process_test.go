@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -221,6 +223,24 @@ func answered(res *http.Response, err error) (int, []byte, error) {
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
 	return res.StatusCode, answer, err
+}
+
+// metrics returns the values of /metrics by their names with labels.
+func (s *process) metrics() map[string]float64 {
+	s.t.Helper()
+	status, text, err := s.get("/metrics")
+	if err != nil || status != http.StatusOK {
+		s.t.Fatal(status, err)
+	}
+	values := map[string]float64{}
+	for line := range strings.Lines(string(text)) {
+		if end := strings.LastIndexByte(line, ' '); line[0] != '#' {
+			if values[line[:end]], err = strconv.ParseFloat(strings.TrimSpace(line[end:]), 64); err != nil {
+				s.t.Fatal(line, err)
+			}
+		}
+	}
+	return values
 }
 
 // ask posts JSON and decodes the answer. Any status but 2xx fails the test.

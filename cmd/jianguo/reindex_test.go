@@ -50,14 +50,7 @@ func (a *archive) run(command string, args ...string) string {
 // verify verifies the directory.
 func (a *archive) verify() {
 	a.t.Helper()
-	x, err := index.Open(context.Background(), index.Config{Dir: a.dir})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	r, err := x.Verify(context.Background())
-	if err := errors.Join(err, x.Close()); err != nil || len(r.Problems) > 0 {
-		a.t.Fatalf("verify: %v %s", err, r.Problems)
-	}
+	does(a.t, a.binary, "whole: ", "verify", "--data", a.dir)
 }
 
 func (a *archive) segmenter() *segment.Segmenter {

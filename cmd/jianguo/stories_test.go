@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"jianguo/ingest"
@@ -88,7 +87,7 @@ func TestStoryDecisions(t *testing.T) {
 					Degraded string
 				}
 				s.ask("/filter", `{"user":"u","items":["n1","n2","n3"],"scope":"story"}`, &got)
-				return got.Degraded == "" && slices.Equal(got.Items, want) && int(s.metric("jianguo_exposure_story_items")) == known
+				return got.Degraded == "" && slices.Equal(got.Items, want) && int(s.metrics()["jianguo_exposure_story_items"]) == known
 			})
 			s.kill()
 			s.start()
@@ -104,18 +103,4 @@ func TestStoryDecisions(t *testing.T) {
 	check("n3 is of the story of n1", 2, "n2")
 	decide(1, `{"kind":"release","item":"n3","by":"张三"}`)
 	check("n3 is released", 0, "n2", "n3")
-}
-
-// metric is the value of a counter, with its labels, 0 if there is none.
-func (s *process) metric(name string) (v float64) {
-	_, body, err := s.get("/metrics")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for line := range strings.Lines(string(body)) {
-		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			_, _ = fmt.Sscan(rest, &v)
-		}
-	}
-	return v
 }
