@@ -206,10 +206,10 @@ const (
 	leastRecord = 22 + 8
 )
 
-// firstOfBlock is the sequence of the first message of the block that holds seq or would
-// hold it; 0: unknown.
-func firstOfBlock(dir string, seq uint64) (first uint64) {
-	msgs := filepath.Join(dir, blockDir)
+// Before is the sequence of the first message in the file that holds seq or would hold
+// it; 0: unknown. Removing the messages before it removes files and rewrites none.
+func (g *Gate) Before(seq uint64) (first uint64) {
+	msgs := filepath.Join(g.cfg.Dir, blockDir)
 	names, err := blocks(msgs)
 	if err != nil {
 		return 0

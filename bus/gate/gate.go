@@ -377,10 +377,6 @@ func (g *Gate) wake() {
 	g.changed.Broadcast()
 }
 
-// Before is the sequence of the first message in the file that holds seq or would hold
-// it; 0: unknown. Removing the messages before it removes files and rewrites none.
-func (g *Gate) Before(seq uint64) uint64 { return firstOfBlock(g.cfg.Dir, seq) }
-
 // Close accepts no more messages, waits until those accepted are stored and answered, for
 // closePatience at most, and closes the connection.
 func (g *Gate) Close() {
