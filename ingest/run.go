@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"jianguo/bus"
+	"jianguo/internal/streams"
 	"jianguo/internal/wait"
 )
 
@@ -114,7 +115,8 @@ func (s *Service) runOn(ctx context.Context) error {
 	g.Go(func() error { s.purge(failed, until); return nil })
 	another := false
 	g.Go(func() error {
-		another = s.watch(failed, until)
+		_, ended := streams.Watch(failed, until, s.attached, &s.publishing, s.check)
+		another = ended == nil // ITEMS is gone, or another stream
 		stop()
 		return nil
 	})

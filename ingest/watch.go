@@ -14,15 +14,8 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// watch checks that the bus takes items, and creates streams of events and dead letters that
-// are gone. It returns true once ITEMS is gone, or is another stream than the one attached,
-// and false when until ends; ctx is for the calls.
-func (s *Service) watch(ctx, until context.Context) (another bool) {
-	_, ended := streams.Watch(ctx, until, s.attached, &s.publishing, s.check)
-	return ended == nil
-}
-
-// check returns nil if the bus would take an item now, and what it says of ITEMS if it answers.
+// check returns nil if the bus would take an item now, and what it says of ITEMS if it answers. It creates streams of
+// events and dead letters that are gone.
 func (s *Service) check(ctx context.Context) (*jetstream.StreamInfo, error) {
 	for _, name := range []string{bus.StreamVerdicts, bus.StreamDead} {
 		_, err := s.js.Stream(ctx, s.cfg.Streams.Prefix+name)
