@@ -18,6 +18,7 @@ import (
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/internal/must"
 	"jianguo/segment"
 )
 
@@ -61,33 +62,24 @@ func startOn(t testing.TB, bc bus.Config, change func(*Config, *index.Config)) *
 	dir := bc.Dir
 	r := &testService{t: t, dir: dir}
 	bc.Dir += "/bus"
-	var err error
-	if r.bus, err = bus.Start(bc); err != nil {
-		t.Fatal(err)
-	}
-	if r.conn, err = r.bus.Connect(); err != nil {
-		t.Fatal(err)
-	}
-	if r.js, err = jetstream.New(r.conn); err != nil {
-		t.Fatal(err)
-	}
-	cfg := Config{Bus: r.bus, Conn: r.conn, Segmenter: segmenter}
-	icfg := IndexConfig(segmenter, index.Config{Dir: dir, Relaxed: true, Language: index.English})
-	if change != nil {
-		change(&cfg, &icfg)
-	}
-	if r.index, err = index.Open(context.Background(), icfg); err != nil {
-		t.Fatal(err)
-	}
-	cfg.Index = r.index
-	s, err := New(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.service = s
 	ctx, cancel := context.WithCancel(context.Background())
+	if err := must.Catch(func() {
+		r.bus = must.Get(bus.Start(bc))
+		r.conn = must.Get(r.bus.Connect())
+		r.js = bus.JetStream(r.conn)
+		cfg := Config{Bus: r.bus, Conn: r.conn, Segmenter: segmenter}
+		icfg := IndexConfig(segmenter, index.Config{Dir: dir, Relaxed: true, Language: index.English})
+		if change != nil {
+			change(&cfg, &icfg)
+		}
+		r.index = must.Get(index.Open(context.Background(), icfg))
+		cfg.Index = r.index
+		r.service = must.Get(New(context.Background(), cfg))
+	}); err != nil {
+		t.Fatal(err)
+	}
 	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
+	go func() { done <- r.service.Run(ctx) }()
 	r.stop = sync.OnceValue(func() error {
 		cancel()
 		return <-done
