@@ -171,15 +171,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 // makes one.
 func (c *cli) directory(command *kong.Context) (dir string, err error) {
 	makes := map[string]bool{"serve": true, "demo": true, "ingest": c.Ingest.Create}[command.Selected().Name]
-	elsewhere := false
+	flags := map[string]string{}
 	for _, f := range command.Flags() {
-		switch f.Name {
-		case "data":
-			dir = f.Target.String()
-		case "nats", "exposure-store":
-			elsewhere = elsewhere || f.Target.String() != ""
-		}
+		flags[f.Name] = f.Target.String()
 	}
+	dir, elsewhere := flags["data"], flags["nats"]+flags["exposure-store"] != ""
 	if dir == "" || makes || elsewhere && dir == os.Getenv("JIANGUO_DATA") {
 		return dir, nil
 	}
