@@ -12,6 +12,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/internal/must"
 )
 
 // judging is how a service judges, as it answers on bus.SubjectJudging.
@@ -24,18 +25,15 @@ type judging struct {
 // judgingWait is how long a start waits for what other services on the bus answer. A later answer ends this one.
 const judgingWait = 500 * time.Millisecond
 
-// compareJudging returns an error if another service on the bus judges otherwise, unless that is allowed. From then on
-// this one answers how it judges.
-func (s *service) compareJudging(ctx context.Context) error {
-	_, err := s.conn.Subscribe(bus.SubjectJudging, func(m *nats.Msg) {
+// compareJudging ends the start if another service on the bus judges otherwise, unless that is allowed. From then on
+// this one answers how it judges. Package must ends it.
+func (s *service) compareJudging(ctx context.Context) {
+	must.Get(s.conn.Subscribe(bus.SubjectJudging, func(m *nats.Msg) {
 		s.answer(m, judging{s.name, s.index.Recipe(), s.index.Policy()})
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	s.otherwise = make(chan error, 1)
 	inbox := s.conn.NewInbox()
-	_, err = s.conn.Subscribe(inbox, func(m *nats.Msg) {
+	must.Get(s.conn.Subscribe(inbox, func(m *nats.Msg) {
 		err := s.judgesOtherwise(m.Data)
 		switch {
 		case err == nil:
@@ -47,16 +45,11 @@ func (s *service) compareJudging(ctx context.Context) error {
 			default: // one is enough
 			}
 		}
-	})
-	if err == nil {
-		err = s.conn.PublishRequest(bus.SubjectJudging, inbox, nil)
-	}
-	if err != nil {
-		return err
-	}
+	}))
+	must.Do(s.conn.PublishRequest(bus.SubjectJudging, inbox, nil))
 	ctx, cancel := context.WithTimeout(ctx, judgingWait)
 	defer cancel()
-	return s.watchJudging(ctx)
+	must.Do(s.watchJudging(ctx))
 }
 
 // watchJudging returns an error once another service has answered that it judges otherwise.

@@ -9,21 +9,22 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/redis"
 	histories "jianguo/exposure/state"
+	"jianguo/internal/must"
 )
 
 // importOld begins to import the users of the store that the platform had before, if there is one: it reports the part
 // of a user's history that the policy of the default history keeps beside what the user has seen since, and then that
-// the user is imported.
-func (f *legacyFlags) importOld(co *streams, s *service, zone *time.Location) error {
+// the user is imported. Package must ends it.
+func (f *legacyFlags) importOld(co *streams, s *service, zone *time.Location) {
 	if f.LegacyRedis == "" {
-		return nil
+		return
 	}
 	if sc, ok := s.histories.Scenes[""]; ok && !(slices.Contains(sc.Reads, "") && slices.Contains(sc.Writes, "")) {
-		return fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are "+
-			"imported into", s.flags.ExposurePolicy)
+		must.Do(fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are "+
+			"imported into", s.flags.ExposurePolicy))
 	}
 	policy := s.histories.Policies[""]
-	old, err := redis.OpenOld(f.LegacyRedis, f.LegacyKey, co.log,
+	old := must.Get(redis.OpenOld(f.LegacyRedis, f.LegacyKey, co.log,
 		func(ctx context.Context, user string, history []redis.Exposure) error {
 			info, err := s.exposure.Query(ctx, user, "", nil)
 			for _, other := range info.Others {
@@ -41,9 +42,6 @@ func (f *legacyFlags) importOld(co *streams, s *service, zone *time.Location) er
 				}
 			}
 			return s.exposure.Expose(ctx, exposure.Event{Kind: histories.Imported, User: user})
-		})
-	if err == nil {
-		go old.ImportAll(co.ctx)
-	}
-	return err
+		}))
+	go old.ImportAll(co.ctx)
 }

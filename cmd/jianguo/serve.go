@@ -144,7 +144,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	must.Do(f.externalBus.check())
 	if f.NATS != "" {
 		s.conn = must.Get(bus.Connect(f.NATS, f.options()...))
-		must.Do(s.compareJudging(co.ctx))
+		s.compareJudging(co.ctx)
 	} else {
 		s.warnOfLoss()
 		s.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen,
@@ -223,7 +223,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		},
 		Forgotten: dead.Forget}))
 	s.closers.add(s.exposure.Close)
-	must.Do(f.importOld(co, s, zone))
+	f.importOld(co, s, zone)
 	must.Do(datadir.Record(s.dir))
 	s.kept = must.Get(datadir.OpenKept(s.dir, co.log))
 }
