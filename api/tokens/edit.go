@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/crypto/argon2"
+	"golang.org/x/sys/unix"
 
 	"jianguo/internal/disk"
 )
@@ -64,7 +66,16 @@ func Revoke(file, which string) (removed int, err error) {
 }
 
 // edit replaces the lines of a file, all at once, if Open takes the new ones. Its owner stays, others cannot read it.
+// Edits take turns: the folder is locked, as the file is another one after each.
 func edit(file string, change func([]string) ([]string, error)) error {
+	folder, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("%s: lock: %w", folder.Name(), err)
+	}
 	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -94,6 +95,23 @@ func TestAddRevokeReload(t *testing.T) {
 	}
 	if n, err := Revoke(file, "nobody"); n != 0 || err == nil {
 		t.Error("revoked a token that there is not")
+	}
+}
+
+// Of tokens that are added at once none is lost.
+func TestAddAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	var adding sync.WaitGroup
+	for n := range 8 {
+		adding.Go(func() {
+			if _, err := Add(file, fmt.Sprint("name", n), "recall"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	adding.Wait()
+	if s, err := Open(file, 0); err != nil || s.Len() != 8 {
+		t.Errorf("%d of 8 tokens: %v", s.Len(), err)
 	}
 }
 
