@@ -140,14 +140,16 @@ func decider(ctx context.Context, given string) string {
 // decisionProblem says what an error of Decide means to the caller.
 func decisionProblem(err error) error {
 	var conflict *index.ConflictError
+	var field *index.FieldError
 	switch {
 	case errors.As(err, &conflict):
 		p := NewProblem(http.StatusConflict, "", conflict.Error())
 		p.Decision = conflict.Decision
 		return p
-	case errors.Is(err, index.ErrQuery):
-		return NewProblem(http.StatusUnprocessableEntity, "",
-			strings.TrimSuffix(err.Error(), ": "+index.ErrQuery.Error()))
+	case errors.As(err, &field) && errors.Is(err, index.ErrNotFound):
+		return NewProblem(http.StatusNotFound, field.Field, field.Error())
+	case errors.As(err, &field):
+		return NewProblem(http.StatusUnprocessableEntity, field.Field, field.Error())
 	}
 	return err
 }

@@ -99,16 +99,18 @@ func TestBadDecisions(t *testing.T) {
 		`{"kind":"release","item":"0-1","by":"张三","reason":"` + strings.Repeat("x", 2001) + `"}`: {413, "reason"},
 		`{"kind":"merge","by":"张三"}`:                                                             {400, "into"},
 		`{"kind":"undo","by":"张三"}`:                                                              {400, "decision"},
-		`{"kind":"undo","by":"张三","decision":9}`:                                                 {404, ""},
-		`{"kind":"release","by":"张三","item":"nobody"}`:                                           {404, ""},
+		`{"kind":"undo","by":"张三","decision":9}`:                                                 {404, "decision"},
+		`{"kind":"release","by":"张三","item":"nobody"}`:                                           {404, "item"},
 		`{"kind":"release","by":"张三","item":"1-0"}`:                                              {409, ""},
 		`{"kind":"release","by":"张三","item":"0-0"}`:                                              {409, ""},
 		`{"kind":"release","by":"张三","item":"0-1","expect":"suspect"}`:                           {409, ""},
-		`{"kind":"reject","by":"张三","item":"0-0"}`:                                               {422, ""},
-		`{"kind":"merge","by":"张三","into":99}`:                                                   {404, ""},
+		`{"kind":"reject","by":"张三","item":"0-0"}`:                                               {422, "into"},
+		`{"kind":"block","by":"张三","items":[{"item":"0-0"}]}`:                                    {422, "items"},
+		`{"kind":"merge","by":"张三","into":99}`:                                                   {404, "into"},
 		`{"kind":"merge","by":"张三","into":1}`:                                                    {409, ""},
 	} {
-		if p := want[Problem](r, wrong.status, "POST", "/clusters/1/decisions", body); p.Field != wrong.field || p.Detail == "" {
+		if p := want[Problem](r, wrong.status, "POST", "/clusters/1/decisions", body); p.Field != wrong.field ||
+			p.Detail == "" || !strings.HasPrefix(p.Detail, strings.TrimSuffix(p.Field, "payload")) {
 			t.Errorf("%.80s: %+v", body, p)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest) (out *Decision, err error) {
 	if req.By == "" {
-		return nil, fmt.Errorf("by: is missing: a decision has a name: %w", ErrQuery)
+		return nil, verdict.Wrong(ErrQuery, "by", "is missing: a decision has a name")
 	}
 	err = x.apply(ctx, seq, func(b *batch) {
 		d := &decision{batch: b, req: req, note: req.By}
@@ -45,7 +45,7 @@ func (d *decision) apply() {
 		d.together()
 	case apply == nil:
 		kinds := []string{Release, Reject, Block, Exempt, Merge, Join, Split, MakeLead, Undo}
-		must.Do(fmt.Errorf("kind %q: want one of %s: %w", d.req.Kind, strings.Join(kinds, ", "), ErrQuery))
+		must.Do(verdict.Wrong(ErrQuery, "kind", "is %q, want one of %s", d.req.Kind, strings.Join(kinds, ", ")))
 	default:
 		apply()
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jianguo/index/resident"
+	"jianguo/index/verdict"
 	"jianguo/internal/must"
 )
 
@@ -128,11 +129,11 @@ type changeOf struct {
 // current finds the version a request is about.
 func (d *decision) current() *version {
 	if d.req.Item == "" {
-		must.Do(fmt.Errorf("item: is missing: %s is about one: %w", d.req.Kind, ErrQuery))
+		must.Do(verdict.Wrong(ErrQuery, "item", "is missing: %s is about one", d.req.Kind))
 	}
 	v := d.find(d.req.Item)
 	if v == nil {
-		must.Do(fmt.Errorf("item %q: %w", d.req.Item, ErrNotFound))
+		must.Do(verdict.Wrong(ErrNotFound, "item", "%q is not found", d.req.Item))
 		return nil // not reached: Do panics
 	}
 	d.item = v.ordinal
@@ -293,7 +294,7 @@ func (d *decision) direct(id uint32, after cell) {
 
 // leadOf is the lead of a cluster that a request names.
 func (d *decision) leadOf(id uint32, field string) *version {
-	unknown := fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
+	unknown := verdict.Wrong(ErrNotFound, field, "%d is not found", id)
 	if id == 0 || id >= d.ordinal {
 		must.Do(unknown)
 	}

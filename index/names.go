@@ -14,6 +14,7 @@ type (
 	Withdrawal = verdict.Withdrawal
 	Mutation   = verdict.Mutation
 	Outcome    = verdict.Outcome
+	FieldError = verdict.FieldError
 	Facts      = reason.Facts
 	Event      = verdict.Event
 	Policy     = verdict.Policy

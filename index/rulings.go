@@ -1,9 +1,8 @@
 package index
 
 import (
-	"fmt"
-
 	"jianguo/index/resident"
+	"jianguo/index/verdict"
 	"jianguo/internal/must"
 )
 
@@ -16,8 +15,8 @@ func (d *decision) reject() {
 	into := d.req.Into
 	if into == 0 {
 		if v.state.of == 0 {
-			must.Do(fmt.Errorf("into: is missing: item %q is not suspected of being a copy, "+
-				"say of which cluster it is one: %w", v.id, ErrQuery))
+			must.Do(verdict.Wrong(ErrQuery, "into", "is missing: item %q is not suspected of being a copy, "+
+				"say of which cluster it is one", v.id))
 		}
 		into = d.x.tables.Rows.Cluster(v.state.of)
 	}
@@ -48,9 +47,9 @@ func (d *decision) mergeInto(v *version, into uint32) {
 }
 
 // ruled is the state of an item after an editor's verdict.
-func ruled(v *version, verdict Verdict, of uint32) cell {
+func ruled(v *version, is Verdict, of uint32) cell {
 	after := cellOf(v)
-	after.Verdict, after.Rule, after.Of, after.Flags = verdict, ByEditor, of, after.Flags.With(verdict)
+	after.Verdict, after.Rule, after.Of, after.Flags = is, ByEditor, of, after.Flags.With(is)
 	return after
 }
 
@@ -131,19 +130,19 @@ func (d *decision) together() {
 	case d.req.Kind == Reject:
 		one = d.reject
 	case d.req.Kind != Release:
-		must.Do(fmt.Errorf("items: only %s and %s can be about several: %w", Release, Reject, ErrQuery))
+		must.Do(verdict.Wrong(ErrQuery, "items", "are for %s and %s only", Release, Reject))
 	case d.req.Item != "":
-		must.Do(fmt.Errorf("items: want either these or item: %w", ErrQuery))
+		must.Do(verdict.Wrong(ErrQuery, "items", "are given, and item too: want one of the two"))
 	case len(d.req.Items) > MaxTogether:
-		must.Do(fmt.Errorf("items: there are %d, at most %d can be decided about together: %w",
-			len(d.req.Items), MaxTogether, ErrQuery))
+		must.Do(verdict.Wrong(ErrQuery, "items", "are %d, at most %d can be decided about together", len(d.req.Items),
+			MaxTogether))
 	}
 	var cluster uint32
 	var into uint64
 	twice := map[string]bool{}
 	for _, it := range d.req.Items {
 		if twice[it.Item] {
-			must.Do(fmt.Errorf("items: %q is there twice: %w", it.Item, ErrQuery))
+			must.Do(verdict.Wrong(ErrQuery, "items", "have %q twice", it.Item))
 		}
 		twice[it.Item] = true
 		d.req.Item, d.req.Seen = it.Item, it.Seen

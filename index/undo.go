@@ -4,11 +4,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"jianguo/index/resident"
+	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
@@ -17,9 +17,9 @@ import (
 // it left them, whether exempt or not.
 func (d *decision) undoing() {
 	if d.req.Undo == 0 {
-		must.Do(fmt.Errorf("undo: is missing: the number of the decision to take back: %w", ErrQuery))
+		must.Do(verdict.Wrong(ErrQuery, "decision", "is missing: the number of the decision to take back"))
 	}
-	unknown := fmt.Errorf("decision %d: %w", d.req.Undo, ErrNotFound)
+	unknown := verdict.Wrong(ErrNotFound, "decision", "%d is not found", d.req.Undo)
 	if d.req.Undo > math.MaxInt64 {
 		must.Do(unknown)
 	}

@@ -17,6 +17,20 @@ var ErrNotFound = errors.New("not found")
 // ErrQuery says that a field of a query or request makes no sense.
 var ErrQuery = errors.New("bad query")
 
+// FieldError says which field of a request is wrong, and why. It is ErrQuery or ErrNotFound.
+type FieldError struct {
+	Field, Problem string
+	is             error
+}
+
+func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
+func (e *FieldError) Unwrap() error { return e.is }
+
+// Wrong makes a FieldError.
+func Wrong(is error, field, problem string, args ...any) error {
+	return &FieldError{field, fmt.Sprintf(problem, args...), is}
+}
+
 // Verdict is the state of an item. The zero Verdict means that it has none yet.
 type Verdict uint8
 
