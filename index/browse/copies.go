@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"jianguo/index"
@@ -41,12 +42,8 @@ func (b *Model) Copies(ctx context.Context, source string, rejected bool, after 
 		if rejected { // early: it was published before what it was rejected for
 			which = `copies JOIN rejected USING (ordinal) WHERE (copier = ?1 AND NOT early OR origin = ?1 AND early)`
 		}
-		copies := b.readCopies(ctx, `SELECT ordinal, of FROM `+which+` AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3`,
-			b.sourceNumber(ctx, source), cmp.Or(after, math.MaxUint32), limit+1)
-		page := &CopyPage{Copies: copies[:min(len(copies), limit)]}
-		if len(copies) > limit {
-			page.Next = copies[limit-1].Copier.Ordinal
-		}
+		page := b.readCopies(ctx, limit, which+` AND ordinal < ?2`, b.sourceNumber(ctx, source),
+			cmp.Or(after, math.MaxUint32))
 		for i := range page.Copies {
 			c := &page.Copies[i]
 			if behind, known := c.Behind(); known && behind < 0 {
@@ -57,17 +54,24 @@ func (b *Model) Copies(ctx context.Context, source string, rejected bool, after 
 	})
 }
 
-// readCopies reads pairs of ordinals, the copier's first. Package must ends it.
-func (b *Model) readCopies(ctx context.Context, query string, args ...any) (copies []Copy) {
+// readCopies reads the last copies of a table on a condition, without those that the catalogue has lost. Package must
+// ends it.
+func (b *Model) readCopies(ctx context.Context, limit int, which string, args ...any) *CopyPage {
+	page := new(CopyPage)
 	var ordinals []uint32
-	for copier, origin := range sqlite.Pairs[uint32, uint32](ctx, b.reader, query, args...) {
+	for copier, origin := range sqlite.Pairs[uint32, uint32](ctx, b.reader, `SELECT ordinal, of FROM `+which+`
+		ORDER BY ordinal DESC LIMIT `+strconv.Itoa(limit+1), args...) {
+		if len(ordinals) == 2*limit {
+			page.Next = ordinals[2*limit-2]
+			break
+		}
 		ordinals = append(ordinals, copier, origin)
 	}
 	briefs := must.Get(b.cat.Briefs(ctx, ordinals))
 	for pair := range slices.Chunk(ordinals, 2) {
 		if c := (Copy{Origin: briefs[pair[1]], Copier: briefs[pair[0]]}); c.Origin != nil && c.Copier != nil {
-			copies = append(copies, c)
+			page.Copies = append(page.Copies, c)
 		}
 	}
-	return copies
+	return page
 }

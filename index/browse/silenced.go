@@ -47,8 +47,7 @@ func (b *Model) Silenced(ctx context.Context) ([]Silenced, error) {
 
 // lostAgainst are the last texts that articles of a source were rejected for, each once.
 func (b *Model) lostAgainst(ctx context.Context, s *Silenced) (ids []string) {
-	for _, c := range b.readCopies(ctx, `SELECT ordinal, of FROM copies WHERE copier = ?1 OR origin = ?1
-		ORDER BY ordinal DESC LIMIT 100`, s.number) {
+	for _, c := range b.readCopies(ctx, 100, `copies WHERE copier = ?1 OR origin = ?1`, s.number).Copies {
 		// Others may have copied it, too.
 		if c.Copier.Source == s.Source && len(ids) < silencedAgainst && !slices.Contains(ids, c.Origin.ID) {
 			ids = append(ids, c.Origin.ID)

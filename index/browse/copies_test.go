@@ -1,0 +1,57 @@
+package browse
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"jianguo/index"
+	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
+)
+
+// TestCopiesPages: pages of a source's copies go on behind one that the catalogue has lost.
+func TestCopiesPages(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	x := openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	for n := range 6 {
+		a := article(fmt.Sprint("i", n), fmt.Sprint("text", n), 0x0123456789abcdef)
+		a.Source = fmt.Sprint("source", min(n, 1))
+		if _, err := x.Add(ctx, []verdict.Mutation{{Seq: uint64(n + 1), At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := openModel(t, x)
+	defer func() { _ = b.Close() }()
+	if err := b.followLists(ctx); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(filepath.Join(dir, index.FileName), sqlite.Writes, "NORMAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(ctx, `DELETE FROM items WHERE ordinal = 4`)
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for limit := 1; limit < 7; limit++ {
+		var got []string
+		for after, pages := uint32(0), 0; pages < 7; pages++ {
+			page, err := b.Copies(ctx, "source1", false, after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range page.Copies {
+				got = append(got, c.Copier.ID)
+			}
+			if after = page.Next; after == 0 {
+				break
+			}
+		}
+		if fmt.Sprint(got) != "[i5 i4 i2 i1]" {
+			t.Errorf("pages of %d: %v", limit, got)
+		}
+	}
+}
