@@ -8,6 +8,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/resident"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
@@ -95,7 +96,7 @@ func decisionsWhere(ctx context.Context, db sqlite.Querier, where string, args .
 func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
 	list, err := decisionsWhere(ctx, x.reader, `d.kind IN (?, ?)
 		AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
-		AND EXISTS (SELECT 1 FROM current WHERE ordinal = d.item AND flags & 32 = 0)
-		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
+		AND EXISTS (SELECT 1 FROM current WHERE ordinal = d.item AND flags & ? = 0)
+		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, resident.Superseded, limit)
 	return list, wrap.Err(err, "index: exemptions")
 }

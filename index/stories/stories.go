@@ -9,6 +9,7 @@ import (
 	"context"
 	"database/sql"
 
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -115,7 +116,7 @@ const itemsQuery = toldQuery + `
 			FROM told t LEFT JOIN clusters c USING (id) WHERE c.merged_into IS NULL
 		UNION ALL SELECT t.story, m.ordinal, t.telling, t.adds, 1 FROM told t JOIN members m ON m.cluster = t.id
 		UNION ALL SELECT t.story, c.ordinal, t.telling, t.adds, 1 FROM told t JOIN current c ON c.cluster = t.id
-			AND c.verdict = 4 AND c.flags & 32 = 0)
+			AND c.verdict = 4 AND c.flags & ?2 = 0)
 		GROUP BY story, ordinal) m JOIN items i ON i.ordinal = m.ordinal ORDER BY m.story, m.copy, m.ordinal`
 
 // Changed are the stories that the events (after, to] may have changed, by their numbers, with at most so many items
@@ -149,7 +150,7 @@ func Changed(ctx context.Context, db *sql.DB, versions func(id string) []uint32,
 			changed[number] = nil
 			firsts = append(firsts, story)
 		}
-		for r := range sqlite.Rows(ctx, db, itemsQuery, sqlite.List(firsts)) {
+		for r := range sqlite.Rows(ctx, db, itemsQuery, sqlite.List(firsts), resident.Superseded) {
 			var story uint32
 			var it Item
 			must.Do(r.Scan(&story, &it.ID, &it.Telling, &it.Adds))
