@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -73,20 +74,22 @@ func (c *demoCmd) show(co *streams, s *ownService, dir string) {
 			outcomes[o.Event.ID] = o
 		}
 	})
-	wrong := showVerdicts(co.out, lines, outcomes)
-	fmt.Fprintf(co.out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items,
+	out := bufio.NewWriter(co.out)
+	wrong := showVerdicts(out, lines, outcomes)
+	fmt.Fprintf(out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items,
 		sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
 	var err error
 	if wrong > 0 || sum.Failed > 0 {
 		err = fmt.Errorf("%s not as data/sample/expected.jsonl says", plural(wrong+sum.Failed, "verdict"))
 	}
 	if c.Once {
-		must.Do(err)
+		must.Do(errors.Join(out.Flush(), err))
 		return
 	}
-	fmt.Fprintf(co.out, "\nopen  %s/             the stories and their copies\n      %s/openapi.yaml every request "+
+	fmt.Fprintf(out, "\nopen  %s/             the stories and their copies\n      %s/openapi.yaml every request "+
 		"this service answers\n      %s/metrics      for Prometheus\nbus   %s\n\nCtrl-C ends the demo.\n",
 		s.address(), s.address(), s.address(), conn.ConnectedUrlRedacted())
+	must.Do(out.Flush())
 	select {
 	case <-co.ctx.Done():
 	case end := <-s.ended:

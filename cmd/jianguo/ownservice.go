@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
+	"syscall"
 )
 
 // ownService is a service that runs in this process, for one command.
@@ -14,13 +16,17 @@ type ownService struct {
 }
 
 // startService starts a service on a directory. Its flags are those that arguments and the environment say; set
-// changes them.
+// changes them. The command ends with its terminal, but for nohup, and with the reader of its output, in order.
 func startService(co *streams, dir string, args []string, set func(*serveFlags)) (*ownService, error) {
 	var flags serveFlags
 	if _, err := newParser(&flags).Parse(args); err != nil {
 		return nil, err
 	}
 	set(&flags)
+	if !signal.Ignored(syscall.SIGHUP) {
+		co.ctx, _ = signal.NotifyContext(co.ctx, syscall.SIGHUP)
+	}
+	signal.Ignore(syscall.SIGPIPE) // a write fails instead
 	s, err := flags.open(co, dir)
 	if err != nil {
 		return nil, err

@@ -3,18 +3,23 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/testbed"
 )
 
 // quoted matches a single-quoted part of a command line, or a word.
@@ -89,6 +94,39 @@ func TestReadme(t *testing.T) {
 			}
 			s.stop()
 		})
+	}
+}
+
+// TestDemoEnds: the demo ends with its terminal, or with the reader of its output, and leaves no folder.
+func TestDemoEnds(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*exec.Cmd, io.Closer) error{
+		"SIGHUP":  func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGHUP) },
+		"SIGPIPE": func(_ *exec.Cmd, out io.Closer) error { return out.Close() },
+	} {
+		cmd := exec.Command(plainBinary(t), "demo", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+		dir := t.TempDir()
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := testbed.Start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		if name == "SIGHUP" {
+			for lines := bufio.NewScanner(out); lines.Scan() && !strings.HasPrefix(lines.Text(), "Ctrl-C"); {
+			}
+		}
+		if err := end(cmd, out); err != nil {
+			t.Fatal(err)
+		}
+		late := time.AfterFunc(patience, func() { t.Errorf("%s: the demo goes on: %v", name, cmd.Process.Kill()) })
+		_ = cmd.Wait() // its code is 1 where it could not write
+		late.Stop()
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v %v", name, left, err)
+		}
 	}
 }
 
