@@ -241,7 +241,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // CheckListen refuses to let every client in by accident: an address that is not
 // loopback needs tokens (--tokens), or to be asked for explicitly (--insecure).
 func CheckListen(addr string, hasTokens, insecure bool) error {
-	host, _, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	if err != nil {
 		return fmt.Errorf("%q: want host:port: %w", addr, err)
 	}

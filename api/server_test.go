@@ -191,6 +191,9 @@ func TestCheckListen(t *testing.T) {
 		{"0.0.0.0:8080", true, false, true},
 		{"0.0.0.0:8080", false, true, true},
 		{"8080", true, true, false},
+		{"127.0.0.1:", false, false, true},
+		{"127.0.0.1:99999", false, false, false},
+		{"127.0.0.1:x", false, false, false},
 		{"", true, true, false},
 	} {
 		if err := CheckListen(c.addr, c.hasTokens, c.insecure); (err == nil) != c.ok {

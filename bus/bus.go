@@ -10,7 +10,6 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,7 +74,7 @@ func Start(cfg Config) (*Embedded, error) {
 	if cfg.Listen != "" {
 		host, port, err := net.SplitHostPort(cfg.Listen)
 		if err == nil {
-			options.Port, err = strconv.Atoi(port)
+			options.Port, err = net.LookupPort("tcp", port)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("bus: listen address %q: %w", cfg.Listen, err)
@@ -96,7 +95,7 @@ func Start(cfg Config) (*Embedded, error) {
 	for deadline := time.Now().Add(startWait); !b.server.ReadyForConnections(250 * time.Millisecond); {
 		if why := log.why.Err(); why != nil || time.Now().After(deadline) {
 			b.Close()
-			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %w",
+			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, --nats-listen %q): %w",
 				cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Errorf("no answer within %v", startWait)))
 		}
 	}
