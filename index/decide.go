@@ -13,7 +13,8 @@ import (
 	"jianguo/internal/must"
 )
 
-func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest) (out *Decision, err error) {
+func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest, then func(*batch)) (out *Decision,
+	err error) {
 	if req.By == "" {
 		return nil, verdict.Wrong(ErrQuery, "by", "is missing: a decision has a name")
 	}
@@ -25,6 +26,7 @@ func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest)
 		d.apply()
 		d.tell()
 		out = d.log()
+		then(b)
 	})
 	if err != nil {
 		return nil, err

@@ -4,16 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"jianguo/index/sources"
+	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/wrap"
 )
 
-// Edit is what people change, in the order of the messages of ITEMS: one of its fields. What has no time is of the
-// time of its message.
+// Edit is what people change, in the order of the messages of ITEMS: one of its fields, or a decision with the review
+// that led to it. What has no time is of the time of its message.
 type Edit struct {
 	Decision *DecisionRequest `json:"decision,omitempty"`
 	Review   *Review          `json:"review,omitempty"`
@@ -73,16 +73,19 @@ func (x *Index) editNow(ctx context.Context, e *Edit) (*Decision, error) {
 
 // edit applies an edit. Guarded by Index.write.
 func (x *catalogue) edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d *Decision, err error) {
+	review := func(b *batch) {
+		if e.Review != nil {
+			b.confirm(e.Review, cmp.Or(e.Review.At, at))
+		}
+	}
 	switch {
 	case e.Decision != nil:
 		req := *e.Decision
 		req.At = cmp.Or(req.At, at)
-		d, err = x.decide(ctx, seq, req)
+		d, err = x.decide(ctx, seq, req, review)
 		return d, wrap.Err(err, "index: %s", req.Kind)
 	case e.Review != nil:
-		r := *e.Review
-		r.At = cmp.Or(r.At, at)
-		return nil, wrap.Err(x.confirm(ctx, seq, r), "index: review of %q", r.Item)
+		return nil, wrap.Err(x.apply(ctx, seq, review), "index: review of %q", e.Review.Item)
 	case e.Source != nil:
 		p := *e.Source
 		p.At = cmp.Or(p.At, at)
@@ -95,24 +98,22 @@ func (x *catalogue) edit(ctx context.Context, seq uint64, at time.Time, e *Edit)
 	return nil, nil
 }
 
-func (x *catalogue) confirm(ctx context.Context, seq uint64, r Review) error {
+func (b *batch) confirm(r *Review, at time.Time) {
 	switch {
 	case r.Finding != FoundRight && r.Finding != FoundWrong && r.Finding != FoundUnsure && r.Finding != FoundUndone:
-		return fmt.Errorf("finding %q: want right, wrong, unsure or undone: %w", r.Finding, ErrQuery)
+		must.Do(verdict.Wrong(ErrQuery, "finding", "is %q, want right, wrong, unsure or undone", r.Finding))
 	case r.Drawn != DrawnRandom && r.Drawn != DrawnDoubt:
-		return fmt.Errorf("drawn %q: want random or doubt: %w", r.Drawn, ErrQuery)
+		must.Do(verdict.Wrong(ErrQuery, "drawn", "is %q, want random or doubt", r.Drawn))
 	case r.By == "":
-		return fmt.Errorf("by: is missing: %w", ErrQuery)
+		must.Do(verdict.Wrong(ErrQuery, "by", "is missing"))
 	}
-	return x.apply(ctx, seq, func(b *batch) {
-		v := b.find(r.Item)
-		if v == nil {
-			must.Do(ErrNotFound)
-			return // not reached: Do panics
-		}
-		b.exec(`INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
-			[]any{millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason}, "review")
-	})
+	v := b.find(r.Item)
+	if v == nil {
+		must.Do(ErrNotFound)
+		return // not reached: Do panics
+	}
+	b.exec(`INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
+		[]any{millis(at), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason}, "review")
 }
 
 func (x *catalogue) setSourcePolicy(ctx context.Context, seq uint64, p SourcePolicy) error {

@@ -41,14 +41,17 @@ func (c *Console) request(p *page) (req index.DecisionRequest) {
 
 // decide applies a decision of the signed-in editor and returns to where it
 // was made. If another editor was first, the page shows who decided what.
-func (c *Console) decide(ctx context.Context, p *page) string {
+func (c *Console) decide(ctx context.Context, p *page) string { return c.decideAfter(ctx, p, nil) }
+
+// decideAfter applies a decision together with the review that led to it.
+func (c *Console) decideAfter(ctx context.Context, p *page, review *index.Review) string {
 	form := p.e.Request().PostForm
 	back := ownAddress(form.Get("to"))
 	req := c.request(p)
 	if n := len(form["pick"]); form.Has("several") && (n == 0 || n > 1 && req.Kind == index.MakeLead) {
 		return returnTo(back, "said", map[bool]string{true: "none", false: "many"}[n == 0])
 	}
-	d, err := c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &req})
+	d, err := c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &req, Review: review})
 	if number := c.conflict(ctx, err); number != "" {
 		return returnTo(back, "at", form.Get("again"), "conflict", number)
 	}

@@ -4,7 +4,9 @@ package console_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -416,6 +418,28 @@ func TestReview(t *testing.T) {
 	// The review and the decision about one pair make one label.
 	if _, body := get(t, r, "/console/labels.tsv", session(t, r, "jg_lin_secret-token-1")); strings.Count(body, "\n") != 3 || strings.Count(body, "\tdifferent\t") != 1 {
 		t.Errorf("labels: %q", body)
+	}
+}
+
+// TestReviewConflict: a release from the sample that comes too late leaves no finding.
+func TestReviewConflict(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	cookie := session(t, r, "jg_lin_secret-token-1")
+	_, page := get(t, r, "/console/item?id=kiln-reword", cookie)
+	for i, want := range []string{"done=", "conflict="} {
+		form := url.Values{"form": {formToken(t, page)}, "item": {"kiln-reword"}, "kind": {"release"}, "reason": {fmt.Sprint(i)}}
+		req, err := http.NewRequest(http.MethodPost, r.URL+"/console/review", strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if resp, body := ask(t, req, cookie); !strings.Contains(resp.Header.Get("Location"), want) {
+			t.Errorf("%d %s %s", resp.StatusCode, resp.Header.Get("Location"), body)
+		}
+	}
+	if labels, err := r.Index.Labels(t.Context()); err != nil || len(labels) != 1 || labels[0].Reason != "0" {
+		t.Errorf("%+v %v", labels, err)
 	}
 }
 

@@ -190,10 +190,10 @@ func (c *Console) confirm(ctx context.Context, p *page) string {
 	if seen := form.Get("seen"); seen != "" && seen != strconv.FormatUint(it.Event.Number, 10) {
 		return returnTo(ownAddress(form.Get("to")), "at", r.Item, "conflict", noDecision)
 	}
-	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Review: &r}))
 	if form.Has("kind") { // the item is released
-		return c.decide(ctx, p)
+		return c.decideAfter(ctx, p, &r)
 	}
+	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Review: &r}))
 	next := ownAddress(form.Get("next"))
 	if r.Finding == index.FoundUndone {
 		next = address(ownAddress(form.Get("to")), "at", r.Item)
