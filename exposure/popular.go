@@ -70,11 +70,14 @@ func (p *popularCounts) Add(q *wire.Query, at, now time.Time) {
 	}
 }
 
-// shrink keeps the heavier half.
+// shrink keeps the heavier half, of equal ones some.
 func (p *popularCounts) shrink() {
 	weights := slices.Sorted(maps.Values(p.counts)) // takes milliseconds, once per mostPopular new items
 	least := weights[len(weights)-mostPopular]
-	maps.DeleteFunc(p.counts, func(_ string, weight float64) bool { return weight <= least })
+	maps.DeleteFunc(p.counts, func(_ string, weight float64) bool { return weight < least })
+	maps.DeleteFunc(p.counts, func(_ string, weight float64) bool {
+		return weight == least && len(p.counts) > mostPopular
+	})
 }
 
 // Top lists the n heaviest items, with their weights at a time, heaviest first; fewer if fewer are counted.

@@ -95,6 +95,17 @@ func TestPopularBounded(t *testing.T) {
 	}
 }
 
+// What weighs the same is not dropped together: a day of single exposures leaves a full list.
+func TestPopularTies(t *testing.T) {
+	p := &popularCounts{counts: map[string]float64{}}
+	for i := range 2 * mostPopular {
+		countPopular(t, p, time.Unix(1_800_000_000, 0), fmt.Sprint("once", i))
+	}
+	if n := len(p.counts); n < mostPopular || n > mostPopular+1 {
+		t.Errorf("%d items are counted, want %d", n, mostPopular)
+	}
+}
+
 // However long the service runs, what is new counts one and what is old what it should.
 func TestPopularForLong(t *testing.T) {
 	p := &popularCounts{counts: map[string]float64{}}
