@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -106,7 +108,7 @@ func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 	}
 }
 
-// silence is after what time without a verdict an ingest says noVerdict.
+// silence is after what time without a verdict, from the first item on, an ingest says noVerdict.
 const (
 	silence   = 5 * time.Second
 	noVerdict = "jianguo: no verdict yet: is a service running on this bus? Items wait there for one"
@@ -117,7 +119,8 @@ const (
 func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*ingest.Outcome)) *summary {
 	s := new(summary)
 	bar := co.progress.bar(-1, "publishing")
-	late := time.AfterFunc(silence, func() { fmt.Fprintln(co.err, noVerdict) })
+	late := time.AfterFunc(math.MaxInt64, func() { fmt.Fprintln(co.err, noVerdict) })
+	wait := sync.OnceFunc(func() { late.Reset(silence) })
 	defer late.Stop()
 	p := must.Get(ingest.NewFeed(conn, func(line int, o *ingest.Outcome, err error) {
 		s.Items++
@@ -140,6 +143,7 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*inges
 	start := time.Now()
 	for _, name := range files {
 		must.Do(jsonl.Read(co.in, name, func(number int, line []byte) error {
+			wait()
 			return p.Add(co.ctx, number, jsonl.Item(line))
 		}))
 	}

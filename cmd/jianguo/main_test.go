@@ -7,6 +7,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,18 @@ func TestSignalWhileReading(t *testing.T) {
 	}()
 	var said bytes.Buffer
 	if code := run(ctx, []string{"explain", "-", "other"}, in, io.Discard, &said); code != 1 || said.String() != "jianguo: interrupt signal received\n" {
+		t.Errorf("%d %s", code, &said)
+	}
+}
+
+// TestSlowInput: an ingest of nothing yet does not ask whether a service judges it.
+func TestSlowInput(t *testing.T) {
+	t.Parallel()
+	in, more := io.Pipe()
+	time.AfterFunc(silence+time.Second, func() { _, _ = more.Write(article(1)); _ = more.Close() })
+	var said bytes.Buffer
+	if code := run(t.Context(), []string{"ingest", "--create", "--data", t.TempDir() + "/d", "-"}, in, io.Discard, &said); code != 0 ||
+		strings.Contains(said.String(), noVerdict) {
 		t.Errorf("%d %s", code, &said)
 	}
 }
