@@ -100,7 +100,7 @@ func (s *Store) queryIn(ctx context.Context, history, user string, items []strin
 	pol := s.policies[history]
 	g, e, _ := s.entry(history, user)
 	if s.fleet != nil {
-		if _, err := s.fleet.refresh(ctx, e, nil, nil); err != nil {
+		if _, _, err := s.fleet.refresh(ctx, e, nil, nil); err != nil {
 			g.release(e, -1, true)
 			must.Do(err)
 		}

@@ -216,7 +216,7 @@ func (r *request) join(relaxed bool) {
 // lookAt marks keys by one state, which it reads if it is not in memory. It computes the keys if they are not those of
 // the history before.
 func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
-	keys *[]uint32, marks *[]byte, compute bool) error {
+	keys *[]uint32, marks *[]byte, compute bool) (err error) {
 	if err := s.notReady(); err != nil {
 		return err
 	}
@@ -237,30 +237,36 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 	}
 	*marks = slices.Grow((*marks)[:0], len(*keys))[:len(*keys)]
 	order := len(r.order)
+	var exact, inShards int // in the last view
+	var done, fetched bool
+	defer func() {
+		if err == nil {
+			s.metrics.looked(fetched, exact, inShards)
+		}
+	}()
 	mark := func(v *state.View) {
 		r.order = r.order[:order]
 		if n := r.Len(); r.told() && marks == &r.marks { // the first state: items that it holds need no story
-			s.markKeys(v, r, (*keys)[:n], (*marks)[:n])
+			exact, inShards = s.markKeys(v, r, (*keys)[:n], (*marks)[:n])
 			r.stories.Find(s.cfg.Stories, &r.Query, (*marks)[:n], r.AtLeast > 0)
 			*keys = r.stories.AppendKeys((*keys)[:n], wire.Seed(&s.secret, user))
 			*marks = slices.Grow((*marks)[:n], len(*keys)-n)[:len(*keys)]
 			v.Mark((*keys)[n:], (*marks)[n:])
 			return
 		}
-		s.markKeys(v, r, *keys, *marks)
+		exact, inShards = s.markKeys(v, r, *keys, *marks)
 	}
 	if s.fleet != nil {
-		done, err := s.fleet.refresh(ctx, e, version, func() bool { return s.lookView(e, now, mark) })
-		if done || err != nil {
-			g.release(e, -1, known)
-			return err
-		}
+		done, fetched, err = s.fleet.refresh(ctx, e, version, func() bool { return lookView(e, now, mark) })
 	}
-	done, err := s.enter(ctx, e, now, mark)
+	if !done && err == nil {
+		done, err = enter(ctx, e, now, mark)
+	}
 	if done || err != nil {
 		g.release(e, -1, known || err == nil)
 		return err
 	}
+	fetched = fetched || e.st == nil
 	if err = s.read(ctx, e); err == nil {
 		mark(e.st.Look(e.pol, now, e.hits))
 	}
@@ -270,10 +276,10 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
 
 // enter answers from the view in memory, or else locks the entry. It waits for another request that is reading the
 // user's row no longer than ctx.
-func (s *Store) enter(ctx context.Context, e *entry, now time.Time, mark func(*state.View)) (done bool, err error) {
+func enter(ctx context.Context, e *entry, now time.Time, mark func(*state.View)) (done bool, err error) {
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
 		if e.mu.TryRLock() {
-			done = s.lookView(e, now, mark)
+			done = lookView(e, now, mark)
 			e.mu.RUnlock()
 		}
 		if done || e.mu.TryLock() {
@@ -287,22 +293,16 @@ func (s *Store) enter(ctx context.Context, e *entry, now time.Time, mark func(*s
 
 // lookView marks the keys by the view, if there is one that is still valid. The caller holds
 // e.mu for reading.
-func (s *Store) lookView(e *entry, now time.Time, mark func(*state.View)) bool {
+func lookView(e *entry, now time.Time, mark func(*state.View)) bool {
 	if e.st == nil || e.st.Kept() == nil || now.Unix() >= e.st.Kept().Until {
 		return false
 	}
-	s.metrics.hits.Inc()
 	mark(e.st.Kept())
 	return true
 }
 
 // read makes sure that the whole state is in memory. The caller holds e.mu.
 func (s *Store) read(ctx context.Context, e *entry) error {
-	if e.st != nil {
-		s.metrics.hits.Inc()
-	} else {
-		s.metrics.misses.Inc()
-	}
 	rows := s.db.rows(ctx)
 	if err := s.load(e, rows); err != nil {
 		return err
@@ -314,23 +314,22 @@ func (s *Store) read(ctx context.Context, e *entry) error {
 	return ctx.Err()
 }
 
-// markKeys marks keys by a view, and notes the age of those that only shards hold for at_least.
-func (s *Store) markKeys(v *state.View, r *request, keys []uint32, marks []byte) {
-	exact, inShard := v.Mark(keys, marks)
-	s.metrics.inExact.Add(float64(exact))
-	s.metrics.inShards.Add(float64(inShard))
+// markKeys marks keys by a view, counts those it holds, and notes the age of those that only shards hold for at_least.
+func (s *Store) markKeys(v *state.View, r *request, keys []uint32, marks []byte) (exact, inShards int) {
+	exact, inShards = v.Mark(keys, marks)
 	if s.metrics.looks.Add(1)%rateEvery == 1 {
 		s.metrics.measureRate(v)
 	}
 	r.links = v.Links
 	if r.AtLeast == 0 {
-		return
+		return exact, inShards
 	}
 	for i, mark := range marks[:r.Len()] {
 		if mark == kernel.InShard {
 			r.order = append(r.order, uint32(v.Lanes.Rank(keys[i]))<<16|uint32(i))
 		}
 	}
+	return exact, inShards
 }
 
 // sortOrder orders the ids that only shards hold for at_least: by the age of the newest shard

@@ -128,16 +128,17 @@ func (s *Store) Trouble() error {
 }
 
 // refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state
-// in memory before the answer is there; done is true if that was of this version, and look returned true.
+// in memory before the answer is there; done is true if that was of this version, and look returned true. fetched says
+// that the state was read.
 func (f *fleet) refresh(ctx context.Context, e *entry, version func() (string, error), look func() bool) (
-	done bool, err error) {
+	done, fetched bool, err error) {
 	if version != nil {
 		e.mu.RLock()
 		have, known := e.version, e.st != nil
 		done = look()
 		e.mu.RUnlock()
 		if v, err := version(); err == nil && known && v == have {
-			return done, nil
+			return done, false, nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisWait)
@@ -145,16 +146,16 @@ func (f *fleet) refresh(ctx context.Context, e *entry, version func() (string, e
 	ticket := e.tickets.Add(1)
 	rec, err := f.Redis.Get(ctx, e.addr)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	st, err := rec.State(e.addr)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.st == nil || e.ticket < ticket { // what was read later is kept
 		e.st, e.version, e.ticket, e.hits = st.Adopt(e.pol, f.cfg.Location), rec.Stored, ticket, 0
 	}
-	return false, nil
+	return false, true, nil
 }

@@ -269,6 +269,32 @@ func TestSharedStore(t *testing.T) {
 	}
 }
 
+// TestFleetCountsOnce: a filter counts one hit or one miss, and each item that it drops once, also where the state in
+// memory is older than the one in Redis.
+func TestFleetCountsOnce(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	for i, want := range []string{"0 1 1", "1 1 2", "1 2 4", "2 2 6"} { // hits, misses, items dropped
+		if i%2 == 0 {
+			if err := f.seen(f.two[0], "u", fmt.Sprint("i", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unseenIn(t, f.two[1], "u", "i0", "i2", "other")
+		values := map[string]float64{}
+		families, err := f.two[1].metrics.all.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range families {
+			values[strings.TrimPrefix(m.GetName(), "jianguo_exposure_")] = m.GetMetric()[0].GetCounter().GetValue()
+		}
+		if got := fmt.Sprint(values["cache_hits_total"], values["cache_misses_total"], values["filter_dropped_exact_total"]); got != want {
+			t.Errorf("filter %d: %s, want %s", i, got, want)
+		}
+	}
+}
+
 // TestFence: two services that both take themselves for the owner of all users, as one does that was
 // stopped for longer than its lease, lose no report and bring nothing back.
 func TestFence(t *testing.T) {

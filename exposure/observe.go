@@ -90,6 +90,16 @@ func (m *metrics) measureRate(v *state.View) {
 	m.fprExpected.Add(n * v.Rate)
 }
 
+// looked counts a look at a user: whether the state had to be read, and ids that it holds.
+func (m *metrics) looked(fetched bool, exact, inShards int) {
+	if m.inExact.Add(float64(exact)); fetched {
+		m.misses.Inc()
+	} else {
+		m.hits.Inc()
+	}
+	m.inShards.Add(float64(inShards))
+}
+
 // metrics are the store's own. Its owner registers Collectors.
 type metrics struct {
 	requests, candidates, inExact, inShards prometheus.Counter
@@ -117,7 +127,7 @@ func newMetrics(kinds []string) *metrics {
 		inShards:     counter("filter_dropped_shards_total", "Ids found in a shard."),
 		degraded:     counter("filter_degraded_total", "Filter requests answered without the user's state."),
 		hits:         counter("cache_hits_total", "Requests whose user was in memory."),
-		misses:       counter("cache_misses_total", "Requests whose user was read from the file."),
+		misses:       counter("cache_misses_total", "Requests whose user was read from the file, or the Redis."),
 		dead:         counter("events_refused_total", "Log entries that can never be applied."),
 		lost:         counter("events_lost_total", "Events that left the log before they were applied."),
 		corrupt:      counter("states_quarantined_total", "Rows that could not be read and were set aside."),
