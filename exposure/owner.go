@@ -330,7 +330,7 @@ func (o *owner) tell(ctx context.Context, ev *event) {
 func (o *owner) write(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
-	var writes []redis.Write
+	var writes, linked []redis.Write // a record that expired would take its links with others along
 	for _, u := range o.known {
 		if !u.changed {
 			continue
@@ -341,6 +341,10 @@ func (o *owner) write(ctx context.Context) {
 			Record: redis.Record{Version: u.version, Head: snap.Head, Shards: snap.Shards}}
 		if snap.Head != nil {
 			w.TTL = max(w.TTL, o.policies[u.addr.History].Kept())
+			for _, user := range slices.Concat(u.st.Links.From, u.st.Links.Into) {
+				at := state.Address{History: u.addr.History, User: user}
+				linked = append(linked, redis.Write{Address: at, TTL: w.TTL})
+			}
 		}
 		writes = append(writes, w)
 		o.metrics.flushedUsers.Inc()
@@ -349,5 +353,6 @@ func (o *owner) write(ctx context.Context) {
 	}
 	if len(writes) > 0 {
 		must.Do(o.Redis.Put(ctx, writes))
+		must.Do(o.Redis.Keep(ctx, linked))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/wrap"
 )
 
 // Partitions is the number of parts that users are divided into.
@@ -261,6 +262,18 @@ if ARGV[3] ~= '' then
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
+
+// Keep lets records stay for their TTL, if they would go earlier.
+func (r *Conn) Keep(ctx context.Context, records []Write) (err error) {
+	commands := make(rueidis.Commands, len(records))
+	for i, w := range records {
+		commands[i] = r.Client.B().Pexpire().Key(r.Name(w.Address)).Milliseconds(w.TTL.Milliseconds()).Gt().Build()
+	}
+	for _, result := range r.Client.DoMulti(ctx, commands...) {
+		err = errors.Join(err, result.Error())
+	}
+	return wrap.Err(err, "exposure: keep records in Redis")
+}
 
 // Put writes records, each as a whole. It returns ErrFenced if one is no longer of the version found, or that is a
 // later one.
