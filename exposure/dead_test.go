@@ -10,6 +10,24 @@ import (
 	"jianguo/exposure/eventlog"
 )
 
+// TestDeadIsFlushedSoon: what was set aside is not read again after a kill, long before the next flush would be due.
+func TestDeadIsFlushedSoon(t *testing.T) {
+	log := NewMemoryLog()
+	if _, err := log.Append(t.Context(), eventlog.SubjectPrefix+"nonsense", nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), Config{Path: t.TempDir() + "/e.db", Log: log, Logger: quiet, FlushAge: 8 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for deadline := time.Now().Add(5 * time.Second); s.w.flushed.Load() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is not in the file")
+		}
+	}
+}
+
 // TestDead: an event that cannot be applied is kept before any later one counts, and
 // again after a crash in between. Config.Forgotten is called in the same way.
 func TestDead(t *testing.T) {

@@ -90,6 +90,8 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 		return must.Catch(func() {
 			s.setAside(ctx, e, err)
 			s.advance(e.Seq, 0, err)
+			// It is soon flushed: after a kill it would be set aside again, also if it has been dropped there.
+			s.oldest.Store(time.Now().Add(-s.cfg.FlushAge).UnixNano())
 		})
 	}
 	err = s.core.apply(ctx, s, ev, s.historiesOf(ev))
