@@ -574,6 +574,33 @@ func TestReplacedText(t *testing.T) {
 	}
 }
 
+// TestReplacedWithdrawal: what comes back after a withdrawal leads its cluster on, unless its text is unrelated: that is no
+// original of the copies there, nor of later ones.
+func TestReplacedWithdrawal(t *testing.T) {
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(7, 9))}
+	long, other := string(p.Words(200)), string(p.Words(200))
+	for back, want := range map[string][2]string{
+		long[:30] + "更正" + long[36:]: {`unique of "" in 1`, `duplicate of "a" in 1`},
+		other:                        {`unique of "" in 3`, `unique of "" in 4`},
+	} {
+		x := openTexts(t, t.TempDir(), 0)
+		add(t, x, 1, "a", long)
+		add(t, x, 2, "copy", long)
+		a := indextest.ArticleOf("a", back)
+		a.Revision = 2
+		if _, err := x.Add(t.Context(), []Mutation{{Seq: 3, At: testStart, Withdraw: &Withdrawal{ID: "a", Revision: 1}},
+			{Seq: 4, At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+		add(t, x, 5, "late", long)
+		is(t, x, "a", want[0])
+		is(t, x, "copy", `duplicate of "a" in 1`)
+		is(t, x, "late", want[1])
+		mustVerify(t, x)
+		_ = x.Close()
+	}
+}
+
 // is fails the test if an item has another verdict.
 func is(t tester, x *Index, id, want string) {
 	t.Helper()

@@ -84,8 +84,7 @@ func (x *catalogue) inherited(ctx context.Context, r *readers, prev *version, a 
 		return j.Cluster
 	}
 	c, lead := x.clusters.Lead(prev.state.cluster)
-	if lead != prev.ordinal || prev.state.verdict.Accepted() &&
-		must.Get(x.under(a.Source).Replaces(ctx, &r.Reader, a, prev.ordinal)) {
+	if lead != prev.ordinal || must.Get(x.under(a.Source).Replaces(ctx, &r.Reader, a, prev.ordinal)) {
 		return j.Cluster
 	}
 	return c

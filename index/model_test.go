@@ -178,10 +178,9 @@ func (m *model) publish(a *Article) *modelVersion {
 	return v
 }
 
-// replaces reports whether a version has nothing to do with the accepted one that it revises.
+// replaces reports whether a version has nothing to do with the one that it revises.
 func (m *model) replaces(v, prev *modelVersion) bool {
-	return prev.verdict != Withdrawn && (v.exact == "" || prev.exact == "" ||
-		bits.OnesCount64(v.fingerprint^prev.fingerprint) > m.distance)
+	return v.exact == "" || prev.exact == "" || bits.OnesCount64(v.fingerprint^prev.fingerprint) > m.distance
 }
 
 // yield replaces the lead old with v.
