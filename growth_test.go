@@ -145,8 +145,7 @@ func journey(seg *segment.Segmenter, later, earlier *ingest.Item) map[string]cos
 	original := func(o *reason.Original) func() *reason.Original { return func() *reason.Original { return o } }
 	step("reason", func() { reason.Of(&j, original(o), original(p)) })
 	step("learn", func() { new(sources.Clauses).Learn("an id", a.Text.Body, 1) })
-	shown := func(o *reason.Original) diff.Text { return diff.Text{Original: o.Text, Form: o.Form, Origin: o.Origin} }
-	step("diff", func() { diff.Compare(shown(p), shown(o)) })
+	step("diff", func() { diff.Compare(p, o) })
 	return costs
 }
 

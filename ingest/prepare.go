@@ -60,7 +60,11 @@ func normalForm(text *segment.Text) compare.Text {
 
 // Original returns what is quoted of an article: its headline and its body as readers see them.
 func Original(seg *segment.Segmenter, title, body string) *reason.Original {
-	text := title + "\n" + segment.Plain(body)
+	return Traced(seg, title+"\n"+segment.Plain(body))
+}
+
+// Traced returns a plain text with its normal form.
+func Traced(seg *segment.Segmenter, text string) *reason.Original {
 	t := seg.Trace(text)
 	return &reason.Original{Text: text, Form: t.Form, Origin: t.Origin}
 }

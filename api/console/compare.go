@@ -7,6 +7,7 @@ import (
 
 	"jianguo/api/console/diff"
 	"jianguo/index"
+	"jianguo/ingest"
 	"jianguo/internal/must"
 	"jianguo/segment"
 )
@@ -43,9 +44,7 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 
 // compareTexts aligns two plain texts; a is the earlier one.
 func compareTexts(s *segment.Segmenter, a, b string) *diff.Result {
-	x, y := s.Trace(a), s.Trace(b)
-	return diff.Compare(diff.Text{Original: a, Form: x.Form, Origin: x.Origin},
-		diff.Text{Original: b, Form: y.Form, Origin: y.Origin})
+	return diff.Compare(ingest.Traced(s, a), ingest.Traced(s, b))
 }
 
 // judged is the event by which an item was judged against another one; nil: there is none.

@@ -14,14 +14,8 @@ import (
 	"unicode/utf8"
 
 	"jianguo/compare"
+	"jianguo/compare/reason"
 )
-
-// Text is an original text and its normal form. Origin gives, for a byte of the normal form, the bytes of the
-// original that it comes from.
-type Text struct {
-	Original, Form string
-	Origin         func(i int) (start, end int)
-}
 
 // Kind relates a part of a text to the other text.
 type Kind string
@@ -76,10 +70,10 @@ func Share(of, in *Form) float64 {
 }
 
 // Compare aligns two texts; a is the earlier one.
-func Compare(a, b Text) *Result {
+func Compare(a, b *reason.Original) *Result {
 	x := compare.Align(NewForm(b.Form), NewForm(a.Form))
 	r := &Result{SharedA: float64(x.Earlier.Covered), SharedB: float64(x.Later.Covered), Partial: x.Partial}
-	earlier, later := a.side("a", &x.Earlier), b.side("b", &x.Later)
+	earlier, later := sideOf("a", a, &x.Earlier), sideOf("b", b, &x.Later)
 	for _, m := range x.Matches {
 		kind, move := Same, 0
 		if m.Moved {
@@ -119,9 +113,9 @@ type side struct {
 	from  int            // where the next row begins
 }
 
-// side finds the words of an aligned normal form in its original.
-func (t *Text) side(name string, x *compare.Side) *side {
-	s := &side{name: name, text: t.Original, form: x.Tokens()}
+// sideOf finds the words of an aligned normal form in its original.
+func sideOf(name string, t *reason.Original, x *compare.Side) *side {
+	s := &side{name: name, text: t.Text, form: x.Tokens()}
 	last := 0
 	for _, w := range s.form {
 		start, _ := t.Origin(w.Start)

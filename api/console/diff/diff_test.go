@@ -7,11 +7,13 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"jianguo/compare/reason"
 )
 
 // form makes a simple normal form: letters and figures, and a line break for all else.
-func form(text string) Text {
-	x := Text{Original: text}
+func form(text string) *reason.Original {
+	x := &reason.Original{Text: text}
 	var simple strings.Builder
 	var at []int
 	for i := 0; i < len(text); {
@@ -245,7 +247,7 @@ func TestResidueIsAside(t *testing.T) {
 	a := form("今天有雨明天有风。责任编辑张三")
 	a.Form = strings.Replace(a.Form, "责任编辑张三", strings.Repeat("\n", len("责任编辑张三")), 1)
 	r := Compare(a, form("今天有雨明天有风。"))
-	if got := text(a.Original, r.A, func(p Span) bool { return p.Kind == Aside }); !strings.Contains(got, "责任编辑张三") {
+	if got := text(a.Text, r.A, func(p Span) bool { return p.Kind == Aside }); !strings.Contains(got, "责任编辑张三") {
 		t.Errorf("aside is %q of %+v", got, r.A)
 	}
 	if rows := r.Rows; len(rows) != 1 || !rows[0].Same {
