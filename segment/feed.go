@@ -73,7 +73,9 @@ func (n *normalizer) traced(s string) {
 				n.rune(r)
 			}
 		}
-		n.origin.upTo(n.out, span{i, i + size})
+		for len(n.origin) < len(n.out) {
+			n.origin = append(n.origin, span{i, i + size})
+		}
 		i += size
 	}
 }

@@ -30,7 +30,7 @@ type normalizer struct {
 	title  int      // where the open one begins in out; -1: none is open
 	// unsettled are the offsets in out of characters that depend on the words around them (see variants).
 	unsettled []int32
-	origin    *origin // not nil: records where each byte of out comes from (see Traced)
+	origin    []span // where each byte of out comes from, if the text is traced (see Traced)
 }
 
 // A clauseBreak is a '\n' of the normal form that ends a sentence or a paragraph.
@@ -39,9 +39,8 @@ type clauseBreak struct {
 	class class
 }
 
-func (n *normalizer) reset(out []byte) {
-	n.out = out[:0]
-	n.breaks, n.titles, n.title = n.breaks[:0], n.titles[:0], -1
+func (n *normalizer) reset() {
+	n.out, n.breaks, n.titles, n.title = n.out[:0], n.breaks[:0], n.titles[:0], -1
 	n.unsettled, n.converted = n.unsettled[:0], 0
 	n.pending, n.held, n.last, n.number, n.grouped, n.signed = drop, 0, drop, 0, false, false
 }
@@ -195,10 +194,10 @@ func (n *normalizer) endNumber(percent bool) {
 	number := n.out[n.number:]
 	if n.signed && (!percent && bytes.Count(number, []byte(".")) != 1 || n.grouped && !thousands(number)) {
 		n.number--
-		if n.origin != nil {
-			n.origin.spans = slices.Delete(n.origin.spans, n.number, n.number+1)
-		}
 		n.out = slices.Delete(n.out, n.number, n.number+1)
+		if n.number < len(n.origin) {
+			n.origin = slices.Delete(n.origin, n.number, n.number+1)
+		}
 	}
 	n.signed = false
 	if !n.grouped {
@@ -215,7 +214,9 @@ func (n *normalizer) endNumber(percent bool) {
 		return
 	}
 	if n.origin != nil {
-		n.origin.ungroup(n.number, s)
+		i := -1
+		kept := slices.DeleteFunc(n.origin[n.number:], func(span) bool { i++; return s[i] == ',' })
+		n.origin = n.origin[:n.number+len(kept)]
 	}
 	digits := slices.DeleteFunc(s, func(b byte) bool { return b == ',' })
 	n.out = n.out[:n.number+len(digits)]

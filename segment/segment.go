@@ -164,25 +164,25 @@ func (s *tables) analyze(t *Text, title, body string) {
 func (s *tables) cut(t *Text, title, body string) {
 	t.reset()
 	t.Recipe = s.recipe
-	t.titleOut = s.normalize(&t.title, t.titleOut, title)
-	t.bodyOut = s.normalize(&t.body, t.bodyOut, body)
+	s.normalize(&t.title, title)
+	s.normalize(&t.body, body)
 	var residue []span
-	if len(t.titleOut)+len(t.bodyOut) <= MaxForm {
-		residue = s.residue.find(t.bodyOut, t.body.breaks, s.folds)
+	if len(t.title.out)+len(t.body.out) <= MaxForm {
+		residue = s.residue.find(t.body.out, t.body.breaks, s.folds)
 	}
-	residue = repeated(residue, t.titleOut, t.bodyOut, s.folds)
+	residue = repeated(residue, t.title.out, t.body.out, s.folds)
 	if len(residue) > 0 {
-		t.bodyOut = remove(t.bodyOut, residue)
+		t.body.out = remove(t.body.out, residue)
 	}
-	t.Title, t.Body = view(t.titleOut), view(t.bodyOut)
-	t.Traditional = 10*len("字")*t.body.converted > len(t.bodyOut)
-	if t.Blank = len(t.titleOut)+len(t.bodyOut) == 0; t.Blank {
+	t.Title, t.Body = view(t.title.out), view(t.body.out)
+	t.Traditional = 10*len("字")*t.body.converted > len(t.Body)
+	if t.Blank = t.Title == "" && t.Body == ""; t.Blank {
 		return
 	}
 	if t.headed() {
-		t.join(t.titleOut)
+		t.join(t.title.out)
 	}
-	t.join(t.bodyOut)
+	t.join(t.body.out)
 	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
 }
 
@@ -190,11 +190,11 @@ func (s *tables) cut(t *Text, title, body string) {
 // of the content.
 const shortBody = 180
 
-func (s *tables) normalize(n *normalizer, out []byte, text string) []byte {
+func (s *tables) normalize(n *normalizer, text string) {
 	n.folds = s.folds
-	n.reset(out)
+	n.reset()
 	n.body(text)
-	return n.end()
+	n.end()
 }
 
 // normal is the normal form of plain text.
@@ -219,13 +219,13 @@ func (t *Traced) Origin(i int) (start, end int) { return t.from[i].start, t.from
 func (s *Segmenter) Trace(text string) *Traced { return s.current.Load().trace(text) }
 
 func (s *tables) trace(text string) *Traced {
-	n := normalizer{folds: s.folds, out: make([]byte, 0, len(text)), origin: &origin{make([]span, 0, len(text))}}
+	n := normalizer{folds: s.folds, out: make([]byte, 0, len(text)), origin: make([]span, 0, len(text))}
 	n.traced(text)
-	form, from := n.end(), n.origin.spans
+	form := n.end()
 	for _, r := range s.residue.find(form, n.breaks, s.folds) {
 		for i := r.start; i < r.end; i++ {
 			form[i] = '\n'
 		}
 	}
-	return &Traced{Form: string(form), from: from}
+	return &Traced{Form: string(form), from: n.origin}
 }

@@ -29,8 +29,7 @@ type Text struct {
 	// more, and for a word of that length in the title of a work, 《…》, plus two for a noun.
 	Begins []int32
 
-	title, body       normalizer
-	titleOut, bodyOut []byte
+	title, body normalizer
 	// content is Body, or Title and Body, with single spaces between Latin words and no other separators.
 	content  []byte
 	form     []byte // of a short text
@@ -57,9 +56,9 @@ func (t *Text) Words(yield func(string) bool) {
 
 // findWords fills Begins: content has no clause breaks, and a space for one between Latin words.
 func (t *Text) findWords(l *lexicon) {
-	form := t.bodyOut
+	form := t.body.out
 	if t.headed() {
-		form = append(append(append(t.form[:0], t.titleOut...), '\n'), t.bodyOut...)
+		form = append(append(append(t.form[:0], t.Title...), '\n'), t.Body...)
 		t.form = form
 	}
 	titles := t.titles(form)
@@ -105,7 +104,7 @@ func (t *Text) titles(form []byte) (out []span) {
 
 // headed reports that the body says too little alone, and is read with its headline before it.
 func (t *Text) headed() bool {
-	return len(t.bodyOut) < shortBody && len(t.titleOut) > 0 && !bytes.Equal(t.titleOut, t.bodyOut)
+	return len(t.Body) < shortBody && t.Title != "" && t.Title != t.Body
 }
 
 // join appends a normal form to the content.
@@ -117,25 +116,4 @@ func (t *Text) join(form []byte) {
 		}
 		t.content = append(t.content, clause...)
 	}
-}
-
-// An origin records, for each byte of a normal form, which bytes of the original it comes from.
-type origin struct{ spans []span }
-
-// upTo records that what was appended to out since the last call comes from the original's bytes in from.
-func (o *origin) upTo(out []byte, from span) {
-	for len(o.spans) < len(out) {
-		o.spans = append(o.spans, from)
-	}
-}
-
-// ungroup drops the commas of a grouped number that begins at start and ends the normal form.
-func (o *origin) ungroup(start int, number []byte) {
-	kept := o.spans[:start]
-	for i, b := range number {
-		if b != ',' {
-			kept = append(kept, o.spans[start+i])
-		}
-	}
-	o.spans = kept
 }

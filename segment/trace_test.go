@@ -18,6 +18,7 @@ func TestTracePointsIntoTheOriginal(t *testing.T) {
 		"25℃，½ ⅣＮo № ⼤ ﬁ 3㎡": "22|55|c℃|1½|/½|2½|iⅣ|vⅣ|nＮ|oo|n№|o№|大⼤|fﬁ|iﬁ|33|m㎡|2㎡",
 		"<p>中国</p>":          "pp|中中|国国|pp",
 		"か\u3099き":           "がか\u3099|きき",
+		"1,23㏠ -㏠":           "11|22|33|1㏠|日㏠|1㏠|日㏠",
 		"":                   "",
 	} {
 		x := shipped().Trace(in)
