@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +17,8 @@ import (
 // A lexicon is the dictionary with the document frequencies of its words and of others.
 type lexicon struct {
 	*cut.Dictionary
-	// idf holds the inverse document frequencies of words in units of 1/idfUnit, 0 for a stop word. It is an
-	// open-addressing table: in each slot the hash of a word, with the frequency as its lowest byte; 0 is free.
-	idf []uint64
+	// idf holds the inverse document frequencies of words in units of 1/idfUnit, by hash; 0 for a stop word.
+	idf map[uint64]uint8
 	// rarest is the inverse document frequency of a word that was not seen in the corpus.
 	rarest uint8
 }
@@ -37,7 +35,7 @@ func (l *lexicon) weigh(file []byte) error {
 	if err := g.LoadStopEmbed(); err != nil {
 		return err
 	}
-	l.idf = make([]uint64, 2<<bits.Len(uint(bytes.Count(file, []byte("\n"))+len(g.StopWordMap))))
+	l.idf = make(map[uint64]uint8, bytes.Count(file, []byte("\n"))+len(g.StopWordMap))
 	documents, before, idf := 0, 0, uint8(0)
 	line := 0
 	for s := range bytes.Lines(file) {
@@ -57,13 +55,13 @@ func (l *lexicon) weigh(file []byte) error {
 		if n != before { // a logarithm takes longer than the rest of a line
 			before, idf = n, quantize(documents, n)
 		}
-		l.set(xxh3.Hash(word), idf)
+		l.idf[xxh3.Hash(word)] = idf
 	}
 	if documents == 0 {
 		return fmt.Errorf("want documents and their number first")
 	}
 	for w := range g.StopWordMap {
-		l.set(xxh3.HashString(w), 0)
+		l.idf[xxh3.HashString(w)] = 0
 	}
 	return nil
 }
@@ -72,24 +70,13 @@ func quantize(documents, n int) uint8 {
 	return uint8(max(1, min(255, math.Round(idfUnit*math.Log((float64(documents)+1)/(float64(n)+0.5))))))
 }
 
-// slot is the slot of the word with this hash, or the free one where it belongs.
-func (l *lexicon) slot(hash uint64) *uint64 {
-	mask := uint64(len(l.idf) - 1)
-	i := hash & mask
-	for l.idf[i] != 0 && (l.idf[i]^hash)>>8 != 0 {
-		i = (i + 1) & mask
-	}
-	return &l.idf[i]
-}
-
-func (l *lexicon) set(hash uint64, idf uint8) { *l.slot(hash) = hash&^0xff | uint64(idf) }
-
 // weight returns the inverse document frequency of a word, given its hash; 0 for a stop word.
 func (l *lexicon) weight(hash uint64) float32 {
-	if v := *l.slot(hash); v != 0 {
-		return float32(uint8(v)) / idfUnit
+	idf, ok := l.idf[hash]
+	if !ok {
+		idf = l.rarest
 	}
-	return float32(l.rarest) / idfUnit
+	return float32(idf) / idfUnit
 }
 
 // class is 1 for a word of the text that is a place, company, person or other name of two characters or more, and 1 for
@@ -112,9 +99,7 @@ func (l *lexicon) class(t cut.Token) (name, noun int32) {
 func (l *lexicon) addWords(file string, normal func(string) string) error {
 	added, err := l.AddWords(file, normal)
 	for _, word := range added {
-		if hash := xxh3.HashString(word); *l.slot(hash) != 0 {
-			l.set(hash, l.rarest)
-		}
+		delete(l.idf, xxh3.HashString(word))
 	}
 	return err
 }
