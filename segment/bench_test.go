@@ -53,16 +53,6 @@ func BenchmarkAnalyze(b *testing.B) {
 	}
 }
 
-func BenchmarkAnalyzeAndFingerprint(b *testing.B) {
-	s := shipped()
-	var x Text
-	b.ReportAllocs()
-	for b.Loop() {
-		s.Analyze(&x, bulletinTitle, bulletin)
-		fingerprint(&x)
-	}
-}
-
 // All that an item costs before the index: to be held against BenchmarkGSE.
 func BenchmarkAnalyzeFingerprintAndSketch(b *testing.B) {
 	s := shipped()
