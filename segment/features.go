@@ -17,20 +17,16 @@ type Term struct {
 	Weight float32 // > 0
 }
 
-// weights decide how much a feature counts. They were chosen on real articles, by the share of copies and of
+// These weights decide how much a feature counts. They were chosen on real articles, by the share of copies and of
 // edited texts below the S that one unrelated text in 10⁵ or 10⁶ reaches.
 //
-//	word     (1 + ln tf) · idf; × single if it is one Han character, since an edited word falls apart into
+//	word     (1 + ln tf) · idf; × ofSingle if it is one Han character, since an edited word falls apart into
 //	         single characters
-//	number   (1 + ln tf) · number: numbers, dates and codes distinguish bulletins, but less than rare words
+//	number   (1 + ln tf) · ofNumber: numbers, dates and codes distinguish bulletins, but less than rare words
 //	pair     two neighbouring words that are neither numbers nor stop words: (1 + ln tf) · the mean of their
-//	         idf · min(1, pairs/words). A short text has too few words for 64 bits and needs the pairs; a
+//	         idf · min(1, ofPairs/words). A short text has too few words for 64 bits and needs the pairs; a
 //	         long text is more robust to edits without them
-type weights struct {
-	single, number, pairs float32
-}
-
-var shippedWeights = weights{single: 0.5, number: 4, pairs: 80}
+const ofSingle, ofNumber, ofPairs = 0.5, 4, 80
 
 // features counts the features of one text and weighs them.
 type features struct {
@@ -52,18 +48,18 @@ type counted struct {
 const minWeight = 1.0 / 64
 
 // appendTerms appends the features of a content that consists of these words.
-func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l *lexicon, w *weights) []Term {
+func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l *lexicon) []Term {
 	f.counts = f.counts[:0]
 	size := 4 << bits.Len(uint(len(words)))
 	f.slots = slices.Grow(f.slots[:0], size)[:size]
 	clear(f.slots)
-	pairs := min(1, w.pairs/float32(len(words)))
+	pairs := min(1, ofPairs/float32(len(words)))
 	var before counted
 	for _, x := range words {
 		word := content[x.Start:x.End]
 		c := counted{hash: xxh3.Hash(word), start: x.Start, end: x.End}
 		if number(word) {
-			c.weight = w.number
+			c.weight = ofNumber
 			f.count(c)
 			before.hash = 0
 			continue
@@ -73,7 +69,7 @@ func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l 
 			continue
 		}
 		if len(word) == 3 && word[0] >= 0xe0 {
-			c.weight *= w.single
+			c.weight *= ofSingle
 		}
 		f.count(c)
 		if before.hash != 0 {

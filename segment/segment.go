@@ -15,7 +15,7 @@
 //
 // # Terms
 //
-// Terms are words, numbers and pairs of words, weighted as described at weights. They come from the content, which is
+// Terms are words, numbers and pairs of words, weighted as described at ofSingle. They come from the content, which is
 // the body's normal form without separators: punctuation is the first thing that republishing changes, so words are
 // cut across clauses. A body of fewer than 60 Han characters says too little alone, and has its headline put before
 // it.
@@ -69,14 +69,13 @@ type tables struct {
 	folds   *folds
 	lexicon lexicon
 	residue residue
-	weights weights
 }
 
 // New loads the tables, in about 50 ms.
 func New(cfg Config) (*Segmenter, error) {
-	s := &tables{folds: &folds{variants: new(variants)}, weights: shippedWeights}
+	s := &tables{folds: &folds{variants: new(variants)}}
 	recipe := xxh3.New()
-	fmt.Fprintf(recipe, "jianguo segment %s %v\n", version, s.weights)
+	fmt.Fprintf(recipe, "jianguo segment %s {%v %v %v}\n", version, ofSingle, ofNumber, ofPairs)
 	shipped := []struct {
 		name string
 		load func(file []byte) error
@@ -146,19 +145,18 @@ func addToRecipe(recipe hash.Hash, name string, file []byte) {
 func (s *Segmenter) Recipe() string { return s.current.Load().recipe }
 
 // Analyze fills t from an article; body is plain text or HTML. It never fails: any bytes have a normal form.
-func (s *Segmenter) Analyze(t *Text, title, body string) { s.current.Load().analyze(t, title, body) }
-
-// Cut fills t with the words of a text, as Analyze does for a body without a headline, and with nothing else.
-func (s *Segmenter) Cut(t *Text, body string) { s.current.Load().cut(t, "", body) }
-
-func (s *tables) analyze(t *Text, title, body string) {
-	if s.cut(t, title, body); t.Blank {
+func (s *Segmenter) Analyze(t *Text, title, body string) {
+	tables := s.current.Load()
+	if tables.cut(t, title, body); t.Blank {
 		return
 	}
 	t.Exact = xxh3.Hash128(t.content).Bytes()
-	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
-	t.findWords(&s.lexicon)
+	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &tables.lexicon)
+	t.findWords(&tables.lexicon)
 }
+
+// Cut fills t with the words of a text, as Analyze does for a body without a headline, and with nothing else.
+func (s *Segmenter) Cut(t *Text, body string) { s.current.Load().cut(t, "", body) }
 
 // cut makes the normal form, the content and its words.
 func (s *tables) cut(t *Text, title, body string) {
@@ -216,13 +214,12 @@ func (t *Traced) Origin(i int) (start, end int) { return t.from[i].start, t.from
 
 // Trace returns the normal form of a plain text; markup counts as text. Two texts that differ only in form have
 // the same one. It holds for every rune: those that fold to several (℃, ½) share their bytes.
-func (s *Segmenter) Trace(text string) *Traced { return s.current.Load().trace(text) }
-
-func (s *tables) trace(text string) *Traced {
-	n := normalizer{folds: s.folds, out: make([]byte, 0, len(text)), origin: make([]span, 0, len(text))}
+func (s *Segmenter) Trace(text string) *Traced {
+	tables := s.current.Load()
+	n := normalizer{folds: tables.folds, out: make([]byte, 0, len(text)), origin: make([]span, 0, len(text))}
 	n.traced(text)
 	form := n.end()
-	for _, r := range s.residue.find(form, n.breaks, s.folds) {
+	for _, r := range tables.residue.find(form, n.breaks, tables.folds) {
 		for i := r.start; i < r.end; i++ {
 			form[i] = '\n'
 		}
