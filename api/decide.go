@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"unicode"
 
@@ -51,8 +50,7 @@ func (s *Server) postDecision(c echo.Context) any {
 	default:
 		req.In = cluster
 	}
-	d, err := s.cfg.Ingest.Edit(ctx, index.Edit{Decision: req})
-	return must.Get(d, decisionProblem(err))
+	return must.Get(s.cfg.Ingest.Edit(ctx, index.Edit{Decision: req}))
 }
 
 // decodeDecision reads a body and checks that it has what its kind needs.
@@ -135,23 +133,6 @@ func decider(ctx context.Context, given string) string {
 		refuse("by", "is no name: want at most %d bytes without control characters", maxName)
 	}
 	return given
-}
-
-// decisionProblem says what an error of Decide means to the caller.
-func decisionProblem(err error) error {
-	var conflict *index.ConflictError
-	var field *index.FieldError
-	switch {
-	case errors.As(err, &conflict):
-		p := NewProblem(http.StatusConflict, "", conflict.Error())
-		p.Decision = conflict.Decision
-		return p
-	case errors.As(err, &field) && errors.Is(err, index.ErrNotFound):
-		return NewProblem(http.StatusNotFound, field.Field, field.Error())
-	case errors.As(err, &field):
-		return NewProblem(http.StatusUnprocessableEntity, field.Field, field.Error())
-	}
-	return err
 }
 
 // getDecisions lists what was decided about a cluster.

@@ -94,14 +94,23 @@ var sentences = map[int]string{
 // has only the request id; the log has the rest.
 func problemOf(err error) *Problem {
 	var (
-		problem *Problem
-		wrong   *wire.Error
-		field   *ingest.FieldError
-		refused *jetstream.APIError
-		other   *echo.HTTPError
+		problem  *Problem
+		conflict *index.ConflictError
+		asked    *index.FieldError
+		wrong    *wire.Error
+		field    *ingest.FieldError
+		refused  *jetstream.APIError
+		other    *echo.HTTPError
 	)
 	if errors.As(err, &problem) {
 		return problem
+	}
+	if errors.As(err, &asked) {
+		status := http.StatusUnprocessableEntity
+		if errors.Is(err, index.ErrNotFound) {
+			status = http.StatusNotFound
+		}
+		return NewProblem(status, asked.Field, asked.Error())
 	}
 	for _, m := range meanings {
 		if slices.ContainsFunc(m.of, func(of error) bool { return errors.Is(err, of) }) {
@@ -112,6 +121,10 @@ func problemOf(err error) *Problem {
 		}
 	}
 	switch {
+	case errors.As(err, &conflict):
+		p := NewProblem(http.StatusConflict, "", conflict.Error())
+		p.Decision = conflict.Decision
+		return p
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return invalid(wrong.TooLarge, "payload", wrong.Detail)
 	case errors.As(err, &wrong):
