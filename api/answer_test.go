@@ -28,9 +28,9 @@ func TestWholeAnswers(t *testing.T) {
 		}
 		body := `{"user":"whole","items":[` + strings.Join(items, ",") + `]}`
 		want := `{"items":[` + strings.Join(items, ",") + `],"dropped":0}`
-		status, got, _ := x.post("/filter", "application/json", "", []byte(body))
-		if status != 200 || !bytes.Equal(got, []byte(want)) {
-			t.Fatalf("an answer of %d bytes: %d, %d bytes, of which the first are %.100q", len(want), status, len(got), got)
+		rep := x.do("POST", "/filter", body)
+		if rep.status != 200 || !bytes.Equal(rep.body, []byte(want)) {
+			t.Fatalf("an answer of %d bytes: %d, %d bytes, of which the first are %.100q", len(want), rep.status, len(rep.body), rep.body)
 		}
 	}
 }
