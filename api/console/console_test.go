@@ -338,6 +338,17 @@ func get(t *testing.T, r *consoletest.Service, path string, cookies ...*http.Coo
 	return ask(t, req, cookies...)
 }
 
+// post sends a form without a browser.
+func post(t *testing.T, r *consoletest.Service, path string, form url.Values, cookies ...*http.Cookie) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, r.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return ask(t, req, cookies...)
+}
+
 func ask(t *testing.T, req *http.Request, cookies ...*http.Cookie) (*http.Response, string) {
 	t.Helper()
 	for _, c := range cookies {
@@ -359,12 +370,7 @@ func ask(t *testing.T, req *http.Request, cookies ...*http.Cookie) (*http.Respon
 // session signs in without a browser.
 func session(t *testing.T, r *consoletest.Service, token string) *http.Cookie {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {token}}.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, body := ask(t, req)
+	resp, body := post(t, r, "/console/signin", url.Values{"token": {token}})
 	for _, c := range resp.Cookies() {
 		if c.Name == "jianguo_session" && c.HttpOnly && c.SameSite == http.SameSiteLaxMode {
 			return c

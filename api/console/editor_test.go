@@ -5,7 +5,6 @@ package console_test
 import (
 	"fmt"
 	"html"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -229,12 +228,7 @@ func TestWrongInput(t *testing.T) {
 	// Nothing picked is a sentence on the page of the story.
 	_, story := get(t, r, "/console/cluster?id=1", cookie)
 	form := url.Values{"form": {formToken(t, story)}, "to": {"/console/cluster?id=1"}, "several": {"1"}, "kind": {"release"}}
-	req, err := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, _ := ask(t, req, cookie)
+	resp, _ := post(t, r, "/console/decide", form, cookie)
 	if _, page := get(t, r, resp.Header.Get("Location"), cookie); !strings.Contains(page, "没有勾选任何一篇") {
 		t.Errorf("nothing was picked: %s", resp.Header.Get("Location"))
 	}
@@ -275,13 +269,11 @@ func TestChain(t *testing.T) {
 		t.Errorf("in English:\n%s", english)
 	}
 	token := formToken(t, page)
-	post := func(form url.Values) (page string) {
+	decide := func(form url.Values) (page string) {
 		t.Helper()
 		form.Set("form", token)
 		form.Set("to", address)
-		req, _ := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		resp, _ := ask(t, req, cookie)
+		resp, _ := post(t, r, "/console/decide", form, cookie)
 		_, page = get(t, r, resp.Header.Get("Location"), cookie)
 		return page
 	}
@@ -291,16 +283,16 @@ func TestChain(t *testing.T) {
 		if number == nil {
 			t.Fatalf("no undo:\n%s", page)
 		}
-		post(url.Values{"kind": {"undo"}, "undo": number[1:]})
+		decide(url.Values{"kind": {"undo"}, "undo": number[1:]})
 	}
-	post(url.Values{"kind": {"release"}, "item": {more.ID}})
+	decide(url.Values{"kind": {"release"}, "item": {more.ID}})
 	shows(2) // published, and where it was
 	cluster := fmt.Sprint(it.Event.Cluster)
-	page = post(url.Values{"kind": {"split"}, "cluster": {cluster}})
+	page = decide(url.Values{"kind": {"split"}, "cluster": {cluster}})
 	shows(1)
 	undo(page)
 	shows(2)
-	post(url.Values{"kind": {"split"}, "cluster": {cluster}})
+	decide(url.Values{"kind": {"split"}, "cluster": {cluster}})
 
 	first, err := r.Index.Item(t.Context(), it.Event.Of)
 	if err != nil {
@@ -311,7 +303,7 @@ func TestChain(t *testing.T) {
 	if !strings.Contains(page, `value="join">归为一个故事`) || !strings.Contains(page, `value="merge">并入`) {
 		t.Errorf("the two cannot be joined:\n%s", page)
 	}
-	page = post(url.Values{"kind": {"join"}, "cluster": {cluster}, "into": {into}})
+	page = decide(url.Values{"kind": {"join"}, "cluster": {cluster}, "into": {into}})
 	if joined := shows(2); !strings.Contains(joined, it.Event.Facts.New.Quotes[0]+"</ins>") {
 		t.Errorf("what the joined one adds is missing:\n%s", joined)
 	}
@@ -320,7 +312,7 @@ func TestChain(t *testing.T) {
 	}
 	undo(page)
 	shows(1)
-	post(url.Values{"kind": {"join"}, "cluster": {cluster}, "into": {"1"}}) // never judged against that one
+	decide(url.Values{"kind": {"join"}, "cluster": {cluster}, "into": {"1"}}) // never judged against that one
 	if joined := shows(2); !regexp.MustCompile(`<p>新增 [78]\d\d 字</p>`).MatchString(joined) {
 		t.Errorf("what the joined one adds is missing:\n%s", joined)
 	}

@@ -45,36 +45,26 @@ func TestSession(t *testing.T) {
 	})
 	t.Run("only to this host", func(t *testing.T) {
 		for _, to := range []string{"//elsewhere.example/", "https://elsewhere.example/", `/\elsewhere.example`} {
-			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {"jg_lin_secret-token-1"}, "to": {to}}.Encode()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			if resp, _ := ask(t, req); resp.Header.Get("Location") != "/" {
+			if resp, _ := post(t, r, "/console/signin", url.Values{"token": {"jg_lin_secret-token-1"}, "to": {to}}); resp.Header.Get("Location") != "/" {
 				t.Errorf("%q leads to %q", to, resp.Header.Get("Location"))
 			}
 		}
 	})
 	t.Run("forged", func(t *testing.T) {
 		c := session(t, r, "jg_lin_secret-token-1")
-		post := func(form url.Values) int {
+		decide := func(form url.Values) int {
 			form.Set("kind", "release")
 			form.Set("item", "kiln-reword")
-			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			resp, _ := ask(t, req, c)
+			resp, _ := post(t, r, "/console/decide", form, c)
 			return resp.StatusCode
 		}
-		if code := post(url.Values{}); code != http.StatusForbidden {
+		if code := decide(url.Values{}); code != http.StatusForbidden {
 			t.Errorf("a form without a token: %d", code)
 		}
 		other := session(t, r, "jg_wu_secret-token-22")
 		_, page := get(t, r, "/console/item?id=kiln-reword", other)
 		token := formToken(t, page)
-		if code := post(url.Values{"form": {token}}); code != http.StatusForbidden {
+		if code := decide(url.Values{"form": {token}}); code != http.StatusForbidden {
 			t.Errorf("a form with the token of another session: %d", code)
 		}
 		tampered := *c
@@ -219,12 +209,7 @@ func TestTwoEditorsShareTheQueue(t *testing.T) {
 					return fmt.Errorf("decision %d: %s has nothing to decide", n, at)
 				}
 				form.Set("kind", []string{index.Release, index.Reject}[n%2])
-				req, err := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
-				if err != nil {
-					return err
-				}
-				req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-				resp, body := ask(t, req, c)
+				resp, body := post(t, r, "/console/decide", form, c)
 				if at = resp.Header.Get("Location"); !strings.Contains(at, "done=") {
 					return fmt.Errorf("decision %d about %q: %d %s %s", n, form.Get("item"), resp.StatusCode, at, body)
 				}

@@ -33,12 +33,7 @@ func TestPaste(t *testing.T) {
 	form := formToken(t, home)
 	paste := func(text string) (*http.Response, string) {
 		t.Helper()
-		req, err := http.NewRequest(http.MethodPost, r.URL+"/console/search", strings.NewReader(url.Values{"q": {text}, "form": {form}}.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		return ask(t, req, cookie)
+		return post(t, r, "/console/search", url.Values{"q": {text}, "form": {form}}, cookie)
 	}
 	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
 	if err != nil {
@@ -132,13 +127,8 @@ type complaint struct {
 }
 
 // to goes where a link or a form leads.
-func (c *complaint) to(req *http.Request, err error) {
+func (c *complaint) to(resp *http.Response, page string) {
 	c.Helper()
-	if err != nil {
-		c.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, page := ask(c.T, req, c.cookie)
 	for resp.StatusCode == http.StatusSeeOther {
 		c.at = resp.Header.Get("Location")
 		resp, page = get(c.T, c.r, c.at, c.cookie)
@@ -158,7 +148,7 @@ func (c *complaint) submit(part, name, value string) {
 				fields.Set(m[1], html.UnescapeString(m[2]))
 			}
 			fields.Set(name, value)
-			c.to(http.NewRequest(http.MethodPost, c.r.URL+html.UnescapeString(action[1]), strings.NewReader(fields.Encode())))
+			c.to(post(c.T, c.r, html.UnescapeString(action[1]), fields, c.cookie))
 			return
 		}
 	}
@@ -209,7 +199,7 @@ func TestComplaintActions(t *testing.T) {
 				continue
 			}
 			tried[way.name]++
-			c.to(http.NewRequest(http.MethodGet, r.URL+"/", nil))
+			c.to(get(t, r, "/", c.cookie))
 			c.submit(`id="q"`, "q", text)
 			c.actions = 0
 			own := "/console/item?id=" + url.QueryEscape(id)
@@ -219,7 +209,7 @@ func TestComplaintActions(t *testing.T) {
 					continue
 				}
 				c.actions++
-				c.to(http.NewRequest(http.MethodGet, r.URL+own, nil))
+				c.to(get(t, r, own, c.cookie))
 			}
 			if !strings.Contains(c.page, `<section class="diff"`) {
 				t.Errorf("%s of %s: the page compares with nothing", way.name, id)
