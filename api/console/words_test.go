@@ -128,29 +128,6 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// BenchmarkCompareArticles cuts and compares two articles of 3,000 characters.
-func BenchmarkCompareArticles(b *testing.B) {
-	c := fixture.Shipped()
-	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
-	if err != nil {
-		b.Fatal(err)
-	}
-	var text strings.Builder
-	for line := range strings.Lines(string(corpus)) {
-		if _, body, ok := strings.Cut(line, `"body":"`); ok && text.Len() < 9000 {
-			body, _, _ = strings.Cut(body, `","`)
-			text.WriteString(strings.ReplaceAll(body, `\n`, "\n") + "\n")
-		}
-	}
-	first := string([]rune(text.String())[:3000])
-	second := strings.NewReplacer("的", "之", "9", "8", "登陆", "抵达").Replace(first[:len(first)/2]) + first[len(first)/3:]
-	second = strings.ToValidUTF8(second, "")
-	b.ResetTimer()
-	for b.Loop() {
-		compareTexts(c, first, second)
-	}
-}
-
 // TestOneWordForOneKind: tables name a copy as its sentence does, however the earlier text was found.
 func TestOneWordForOneKind(t *testing.T) {
 	for _, language := range []string{index.Chinese, index.English} {
