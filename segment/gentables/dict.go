@@ -60,7 +60,8 @@ func dict(out string) {
 		}
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return slices.Compare(a.codes, b.codes) })
-	l := newLayout()
+	l := &layout{first: 1, size: 1}
+	l.taken[0] = true // a leaf has base 0: were it anyone's, the leaf would have children
 	l.place(0, entries, 0)
 	z := must.Get(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression),
 		zstd.WithEncoderConcurrency(1)))
@@ -91,32 +92,24 @@ func byCount(m map[string]int) []string {
 	})
 }
 
-// place is a node of a layout: free while its label is 0.
-type place struct {
-	base        int32
-	label, freq uint16
-	pos         uint8
-	taken       bool // its number is the base of a node: a base belongs to one node
-}
+// nodesMost bounds the nodes of a layout.
+const nodesMost = 1 << 22
 
-// layout is a double array under construction.
+// layout is a double array under construction, by node.
 type layout struct {
-	places []place
-	first  int // no free node lies below
-	size   int
-}
-
-func newLayout() *layout {
-	l := &layout{places: make([]place, 1<<22), first: 1, size: 1}
-	// A leaf has base 0: were it anyone's, the leaf would have children.
-	l.places[0].taken = true
-	return l
+	base  [nodesMost]int32
+	label [nodesMost]uint16 // 0 while the node is free
+	freq  [nodesMost]uint16
+	pos   [nodesMost]uint8
+	taken [nodesMost]bool // its number is the base of a node: a base belongs to one node
+	first int             // no free node lies below
+	size  int
 }
 
 // place lays out the children of node p: entries, sorted, share their first depth codes.
 func (l *layout) place(p int, entries []entry, depth int) {
 	if len(entries) > 0 && len(entries[0].codes) == depth {
-		l.places[p].freq, l.places[p].pos = entries[0].freq, entries[0].pos
+		l.freq[p], l.pos[p] = entries[0].freq, entries[0].pos
 		entries = entries[1:]
 	}
 	if len(entries) == 0 {
@@ -132,10 +125,9 @@ func (l *layout) place(p int, entries []entry, depth int) {
 	}
 	ends = append(ends, len(entries))
 	base := l.find(children)
-	l.places[p].base = int32(base)
-	l.places[base].taken = true
+	l.base[p], l.taken[base] = int32(base), true
 	for _, c := range children {
-		l.places[base+int(c)].label = c
+		l.label[base+int(c)] = c
 		l.size = max(l.size, base+int(c)+1)
 	}
 	for i, c := range children {
@@ -145,31 +137,21 @@ func (l *layout) place(p int, entries []entry, depth int) {
 
 // find returns the smallest base that puts all children on free nodes.
 func (l *layout) find(children []uint16) int {
-	for l.places[l.first].label != 0 {
+	for l.label[l.first] != 0 {
 		l.first++
 	}
 	for base := max(l.first-int(children[0]), 0); ; base++ {
-		taken := func(c uint16) bool { return l.places[base+int(c)].label != 0 }
-		if !l.places[base].taken && !slices.ContainsFunc(children, taken) {
+		taken := func(c uint16) bool { return l.label[base+int(c)] != 0 }
+		if !l.taken[base] && !slices.ContainsFunc(children, taken) {
 			return base
 		}
 	}
 }
 
 func (l *layout) append(b []byte) []byte {
-	places := l.places[:l.size]
-	b = binary.AppendUvarint(b, uint64(len(places)))
-	for _, x := range places {
-		b = binary.LittleEndian.AppendUint32(b, uint32(x.base))
-	}
-	for _, x := range places {
-		b = binary.LittleEndian.AppendUint16(b, x.label)
-	}
-	for _, x := range places {
-		b = binary.LittleEndian.AppendUint16(b, x.freq)
-	}
-	for _, x := range places {
-		b = append(b, x.pos)
+	b = binary.AppendUvarint(b, uint64(l.size))
+	for _, column := range []any{l.base[:l.size], l.label[:l.size], l.freq[:l.size], l.pos[:l.size]} {
+		b = must.Get(binary.Append(b, binary.LittleEndian, column))
 	}
 	return b
 }
