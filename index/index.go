@@ -141,8 +141,10 @@ func (x *Index) Recipe() string { return x.forms.Load().recipe }
 // stream is created again, and the last sequence that it holds. It returns the base
 // to add to stream sequences. A new epoch begins if the stream is new, or if it ends
 // before the last applied message, because its unsynced end was lost. Messages of
-// the new epoch then differ from all messages applied before.
-func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base uint64, err error) {
+// the new epoch then differ from all messages applied before, but for those of a stream
+// that lost its end: known returns the sequence of the last one that is not later than a time.
+func (x *Index) Attach(ctx context.Context, identity string, last uint64, known func(time.Time) (uint64, error)) (
+	base uint64, err error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	s := x.stream
@@ -151,6 +153,12 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	}
 	next := stream{Identity: identity, Base: x.applied}
 	err = x.transaction(ctx, func() {
+		if s.Identity == identity {
+			var end int64 // of what was applied
+			must.Do(x.w.QueryRowContext(ctx, `SELECT coalesce(max(at), 0) FROM events
+				WHERE number = (SELECT max(number) FROM events)`).Scan(&end))
+			next.Base -= min(next.Base, must.Get(known(time.UnixMilli(end))))
+		}
 		x.setMeta(ctx, "stream_identity", next.Identity)
 		x.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
 	})

@@ -331,17 +331,18 @@ func TestAttachBeginsAnEpochWhereTheStreamLostItsEnd(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir, nil)
 	ctx := context.Background()
-	base, err := x.Attach(ctx, "stream-1", 0)
+	none := func(time.Time) (uint64, error) { return 0, nil }
+	base, err := x.Attach(ctx, "stream-1", 0, none)
 	if err != nil || base != 0 {
 		t.Fatal(base, err)
 	}
 	if _, err := x.Add(ctx, []Mutation{{Seq: 5, At: testStart, Article: article("a", "a", 1)}}); err != nil {
 		t.Fatal(err)
 	}
-	if base, err = x.Attach(ctx, "stream-1", 7); err != nil || base != 0 {
+	if base, err = x.Attach(ctx, "stream-1", 7, none); err != nil || base != 0 {
 		t.Fatalf("the same stream, longer: base %d, %v", base, err)
 	}
-	if base, err = x.Attach(ctx, "stream-1", 3); err != nil || base != 5 {
+	if base, err = x.Attach(ctx, "stream-1", 3, none); err != nil || base != 5 {
 		t.Fatalf("the same stream, shorter: base %d, %v", base, err)
 	}
 	if err := x.Close(); err != nil {
@@ -349,11 +350,23 @@ func TestAttachBeginsAnEpochWhereTheStreamLostItsEnd(t *testing.T) {
 	}
 	x = openTest(t, dir, nil)
 	defer func() { _ = x.Close() }()
-	if base, err = x.Attach(ctx, "stream-1", 3); err != nil || base != 5 {
+	if base, err = x.Attach(ctx, "stream-1", 3, none); err != nil || base != 5 {
 		t.Fatalf("after a restart: base %d, %v", base, err)
 	}
-	if base, err = x.Attach(ctx, "stream-2", 9); err != nil || base != 5 {
+	if base, err = x.Attach(ctx, "stream-2", 9, nil); err != nil || base != 5 {
 		t.Fatalf("another stream: base %d, %v", base, err)
+	}
+	if _, err := x.Add(ctx, []Mutation{{Seq: 12, At: testStart.Add(time.Minute), Article: article("b", "b", 2)}}); err != nil {
+		t.Fatal(err)
+	}
+	two := func(end time.Time) (uint64, error) {
+		if !end.Equal(testStart.Add(time.Minute)) {
+			t.Errorf("the end of what was applied: %v", end)
+		}
+		return 2, nil
+	}
+	if base, err = x.Attach(ctx, "stream-2", 3, two); err != nil || base != 10 {
+		t.Fatalf("shorter, with two messages that were applied: base %d, %v", base, err)
 	}
 	mustVerify(t, x)
 }

@@ -108,7 +108,17 @@ func (s *Service) attach(ctx context.Context) error {
 		return fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
 	}
 	s.attached = streams.Identity(info)
-	base, err := s.cfg.Index.Attach(ctx, s.attached, info.State.LastSeq)
+	base, err := s.cfg.Index.Attach(ctx, s.attached, info.State.LastSeq, func(end time.Time) (uint64, error) {
+		seq := info.State.LastSeq
+		for ; seq >= max(info.State.FirstSeq, 1); seq-- {
+			m, err := s.items.GetMsg(ctx, seq)
+			if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) || err == nil &&
+				!m.Time.Truncate(time.Millisecond).After(end) {
+				return seq, err
+			}
+		}
+		return seq, nil
+	})
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
