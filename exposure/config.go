@@ -115,6 +115,7 @@ func (cfg *Config) setDefaults() {
 var (
 	ErrFull       = eventlog.ErrFull
 	ErrAway       = redis.ErrAway
+	ErrGone       = eventlog.ErrGone
 	ErrClosed     = errors.New("exposure: the store is closed")
 	ErrLink       = state.ErrLink
 	ErrCorrupt    = state.ErrCorrupt // wrapped by every error about stored bytes that cannot be right

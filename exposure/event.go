@@ -164,7 +164,11 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	}
 	return must.Catch(func() {
 		for payload := range ev.parts() {
+			applied := s.w.applied.Seq()
 			seq, err := s.cfg.Log.Append(ctx, ev.subject(p), payload)
+			if err == nil && seq <= applied { // the log has lost its end, which the consumer has not noticed yet
+				err = eventlog.ErrGone
+			}
 			must.Dof(err, "report for user %q", ev.User)
 			must.Dof(s.cfg.Fail("appended"), "report for user %q", ev.User)
 			must.Do(wait(ctx, p, seq)) // an un-see is all or nothing only within one event

@@ -115,8 +115,8 @@ func (s *Service) runOn(ctx context.Context) error {
 	g.Go(func() error { s.purge(failed, until); return nil })
 	another := false
 	g.Go(func() error {
-		_, ended := streams.Watch(failed, until, s.attached, &s.publishing, s.check)
-		another = ended == nil // ITEMS is gone, or another stream
+		_, ended := streams.Watch(failed, until, s.attached, &s.applied, &s.publishing, s.check)
+		another = ended == nil // ITEMS is gone, is another stream, or has lost its end
 		stop()
 		return nil
 	})

@@ -174,6 +174,50 @@ func TestBrokerAway(t *testing.T) {
 	s.stop()
 }
 
+// TestBrokerOlder: a broker that comes back from a backup gives sequences again. What it acknowledges then is judged and
+// known to filters, and what it holds from before is not applied once more.
+func TestBrokerOlder(t *testing.T) {
+	t.Parallel()
+	b, backup := startBroker(t, nil), filepath.Join(t.TempDir(), "backup")
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+	s.ready()
+	s.publish(1)
+	s.ask("/clusters/1/decisions", `{"kind":"block","item":"n1","by":"a"}`, nil)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["n1"]}`, nil)
+	b.stop()
+	if err := os.CopyFS(backup, os.DirFS(b.options.StoreDir)); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	s.ready()
+	s.ask("/clusters/1/decisions", `{"kind":"undo","decision":1,"by":"a"}`, nil)
+	for n := range 5 {
+		s.publish(2 + n)
+		s.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, 2+n), nil)
+	}
+	b.stop()
+	b.options.StoreDir = backup
+	b.start()
+	report := func() bool {
+		status, answer, _ := s.post("/exposures", []byte(`{"user":"u","kind":"seen","items":["n9"]}`))
+		if status != 204 && status != 503 {
+			t.Errorf("a report: %d %s", status, answer)
+		}
+		return status == 204
+	}
+	s.eventually("a report is taken", report)
+	if _, answer, _ := s.post("/filter", []byte(`{"user":"u","items":["n1","n6","n9","n10"]}`)); string(answer) != `{"items":["n10"],"dropped":3}` {
+		t.Errorf("a filter afterwards: %s", answer)
+	}
+	if status, answer, err := s.post("/items", article(9)); status != 200 {
+		t.Errorf("an item afterwards: %d %s %v", status, answer, err)
+	}
+	if _, answer, _ := s.get("/items/n1"); !strings.Contains(string(answer), `"verdict":"unique","previous":"withdrawn"`) {
+		t.Errorf("what was undone is decided again: %s", answer)
+	}
+	s.stop()
+}
+
 // A service starts again at once on the same broker, which still keeps the consumers of the
 // process before.
 func TestBrokerRestart(t *testing.T) {

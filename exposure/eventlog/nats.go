@@ -130,12 +130,12 @@ func (l *NATS) State(ctx context.Context) (State, error) {
 	return State{ID: streams.Identity(info), First: info.State.FirstSeq, Last: info.State.LastSeq}, nil
 }
 
-// watch checks the stream until it is gone, or is not the one of an identity.
-func (l *NATS) watch(ctx context.Context, identity string) error {
+// watch checks the stream until it is gone, is not the one of an identity, or ends before what was reached.
+func (l *NATS) watch(ctx context.Context, identity string, reached *atomic.Uint64) error {
 	check := func(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return streams.Check(ctx, l.stream, l.js, SubjectPrefix+"seen", leastRoom)
 	}
-	gone, err := streams.Watch(ctx, ctx, identity, &l.trouble, check)
+	gone, err := streams.Watch(ctx, ctx, identity, reached, &l.trouble, check)
 	if gone {
 		l.gone.Store(true)
 	}
@@ -167,13 +167,13 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 	must.Dof(err, "exposure: consume %s", StreamName)
 	identity := streams.Identity(l.info(ctx))
 	ctx, cancel := context.WithCancelCause(ctx)
-	watched := make(chan struct{})
+	watched, last := make(chan struct{}), new(atomic.Uint64)
+	last.Store(after)
 	defer func() { cancel(nil); <-watched }()
 	go func() {
 		defer close(watched)
-		cancel(l.watch(ctx, identity))
+		cancel(l.watch(ctx, identity, last))
 	}()
-	last := after
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
 		if ctx.Err() != nil {
 			return
@@ -184,10 +184,10 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 			return
 		}
 		seq := meta.Sequence.Stream
-		if seq <= last {
+		if seq <= last.Load() {
 			return
 		}
-		last = seq
+		last.Store(seq)
 		if l.cfg.Witness != nil {
 			l.cfg.Witness(meta.Timestamp)
 		}

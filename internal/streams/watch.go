@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,22 +26,24 @@ func Identity(info *jetstream.StreamInfo) string {
 	return info.Created.UTC().Format(time.RFC3339Nano)
 }
 
-// Watch checks a stream until it is gone, or is another one than that of an identity. Its error is the end of
-// until; ctx is for the calls. trouble holds the error of the last check.
-func Watch(ctx, until context.Context, identity string, trouble *Trouble,
+// Watch checks a stream until it is gone, or is another one than that of an identity, or ends before the sequence that
+// was reached: a bus that was restored from a backup gives that sequence again. Its error is the end of until; ctx is
+// for the calls. trouble holds the error of the last check.
+func Watch(ctx, until context.Context, identity string, reached *atomic.Uint64, trouble *Trouble,
 	check func(context.Context) (*jetstream.StreamInfo, error)) (gone bool, err error) {
 	for missed := 0; missed < goneChecks; {
 		if err := wait.For(until, watchEvery); err != nil {
 			return false, err
 		}
 		attempt, cancel := context.WithTimeout(ctx, watchPatience)
+		least := reached.Load()
 		info, err := check(attempt)
 		cancel()
 		trouble.Set(err)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
 			missed++
-		case info != nil && Identity(info) != identity:
+		case info != nil && (Identity(info) != identity || info.State.LastSeq < least):
 			return false, nil
 		default:
 			missed = 0
