@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/state"
 	"jianguo/exposure/story"
@@ -129,7 +131,7 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 	s.traceFilter(ctx, r, o)
 	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "story") && o.Items+o.Relaxed > 0 {
 		if err := s.markDelivered(ctx, r); err != nil {
-			if ctx.Err() == nil || errors.Is(err, ErrFull) {
+			if ctx.Err() == nil && !errors.Is(err, nats.ErrDisconnected) || errors.Is(err, ErrFull) {
 				return wire.Outcome{}, err
 			}
 			// The report may or may not arrive, which the answer says. The answer itself
@@ -377,6 +379,8 @@ func reasonOf(err error) string {
 		return "the deadline passed"
 	case errors.Is(err, context.Canceled):
 		return "the request was cancelled"
+	case errors.Is(err, nats.ErrDisconnected):
+		return "the bus is away"
 	case errors.Is(err, ErrNotReady):
 		return "the server is still replaying its log"
 	}

@@ -31,6 +31,9 @@ type editResult struct {
 // When ctx ends after the bus has stored it, the error wraps ErrPending.
 func (s *Service) Edit(ctx context.Context, e index.Edit) (*index.Decision, error) {
 	payload, err := json.Marshal(e)
+	if err == nil && !s.cfg.Conn.IsConnected() { // the client would send it after it was answered as failed
+		err = nats.ErrDisconnected
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ingest: edit: %w", err)
 	}

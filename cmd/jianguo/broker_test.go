@@ -152,6 +152,13 @@ func TestBrokerAway(t *testing.T) {
 		if err != nil || status != 503 || json.Unmarshal(answer, &p) != nil || !strings.Contains(p.Detail, "bus") {
 			t.Errorf("without a broker: %d %s %v", status, answer, err)
 		}
+		for path, body := range map[string]string{"/exposures": `{"user":"w","kind":"seen","items":["n1"]}`,
+			"/clusters/1/decisions": `{"kind":"block","item":"n1","by":"a"}`} {
+			status, answer, err := s.post(path, []byte(body))
+			if err != nil || status != 503 || json.Unmarshal(answer, &p) != nil || !strings.Contains(p.Detail, "the bus") {
+				t.Errorf("%s without a broker: %d %s %v", path, status, answer, err)
+			}
+		}
 		// Requests that need no broker are answered.
 		if got := s.status("/items/n1"); got != 200 {
 			t.Errorf("an item without a broker: %d", got)
@@ -159,12 +166,22 @@ func TestBrokerAway(t *testing.T) {
 		if status, answer, err := s.post("/filter", []byte(`{"user":"u","items":["n1","n2"]}`)); status != 200 || string(answer) != `{"items":["n2"],"dropped":1}` {
 			t.Errorf("a filter without a broker: %d %s %v", status, answer, err)
 		}
+		if status, answer, _ := s.post("/filter", []byte(`{"user":"w","items":["n1"],"max":1,"mark":"delivered"}`)); status != 200 || !strings.Contains(string(answer), `"items":["n1"]`) || !strings.Contains(string(answer), `"degraded":"mark: the bus is away`) {
+			t.Errorf("a marking filter without a broker: %d %s", status, answer)
+		}
 		b.start()
 		s.ready()
 		s.publish(2 + round)
 		s.ask("/exposures", fmt.Sprintf(`{"user":"v%d","kind":"seen","items":["n1"]}`, round), nil)
 		if status, answer, _ := s.post("/filter", []byte(fmt.Sprintf(`{"user":"v%d","items":["n1","n2"]}`, round))); string(answer) != `{"items":["n2"],"dropped":1}` {
 			t.Errorf("a filter afterwards: %d %s", status, answer)
+		}
+		// What was answered as failed has not been done meanwhile.
+		if _, answer, _ := s.post("/filter", []byte(`{"user":"w","items":["n1"]}`)); string(answer) != `{"items":["n1"],"dropped":0}` {
+			t.Errorf("a report that failed: %s", answer)
+		}
+		if _, answer, _ := s.get("/clusters/1/decisions"); string(answer) != "{\"decisions\":[]}\n" {
+			t.Errorf("a decision that failed: %s", answer)
 		}
 	}
 	// VERDICTS holds what the catalogue does.

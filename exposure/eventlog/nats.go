@@ -100,6 +100,9 @@ func (l *NATS) Append(ctx context.Context, subject string, data []byte) (uint64,
 
 // AppendOnce is Append, unless an event with the same id was appended within the last minutes.
 func (l *NATS) AppendOnce(ctx context.Context, id, subject string, data []byte) (uint64, error) {
+	if !l.js.Conn().IsConnected() { // the client would send it after it was answered as failed
+		return 0, fmt.Errorf("exposure: publish to %s: %w", subject, nats.ErrDisconnected)
+	}
 	m := &nats.Msg{Subject: subject, Data: data}
 	if id != "" {
 		m.Header = nats.Header{nats.MsgIdHdr: {id}}
