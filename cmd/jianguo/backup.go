@@ -118,7 +118,11 @@ func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) {
 	holder := must.Get(datadir.ReadHolder(c.Data))
 	must.Do(bus.AwaitApplied(co.ctx, conn, prefix, holder.Name))
 	must.Do(bus.CopyDead(co.ctx, conn, prefix, filepath.Join(c.To, "bus")))
-	c.files(co.ctx, exposures.CachedInfo().State.LastSeq)
+	reports := exposures.CachedInfo().State.LastSeq
+	if holder.Shared {
+		reports = 0 // they are in a Redis, and never in the file
+	}
+	c.files(co.ctx, reports)
 }
 
 // files copies the catalogue, and users' histories once they hold the reports up to one. Package must ends it.

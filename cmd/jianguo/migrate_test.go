@@ -70,6 +70,7 @@ func TestMigrate(t *testing.T) {
 	there := seenBy(s, 40, "b")
 	s.held(before)
 	s.held(there)
+	does(t, s.binary, "whole", "backup", "--data", dir, filepath.Join(t.TempDir(), "copy"))
 	s.stop()
 	does(t, s.binary, "40 histories exported and verified", append(migrate, "--export")...)
 	does(t, s.binary, "whole", "verify", "--data", dir)

@@ -137,7 +137,7 @@ func (s *service) plan() bus.Plan {
 // announce writes to the lock file how commands reach this process.
 func (s *service) announce() error {
 	h := datadir.Holder{PID: os.Getpid(), Command: "serve", Name: s.name, NATS: s.natsURL(),
-		StreamPrefix: s.flags.StreamPrefix, HTTP: s.address()}
+		StreamPrefix: s.flags.StreamPrefix, HTTP: s.address(), Shared: s.flags.ExposureStore != ""}
 	if s.bus != nil {
 		h.Token, h.Pin = s.bus.Secret(), s.access.certs.pin()
 	}

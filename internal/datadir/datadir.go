@@ -32,7 +32,8 @@ type Holder struct {
 	StreamPrefix string `json:"stream_prefix,omitempty"`
 	Token        string `json:"token,omitempty"` // for that bus; the file is readable by its owner only
 	HTTP         string `json:"http,omitempty"`
-	Pin          string `json:"pin,omitempty"` // SHA-256 of the certificate of that bus; empty: no TLS
+	Shared       bool   `json:"shared,omitempty"` // users' histories are in a Redis
+	Pin          string `json:"pin,omitempty"`    // SHA-256 of the certificate of that bus; empty: no TLS
 }
 
 // InUseError means that another process holds the data directory.
