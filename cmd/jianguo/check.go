@@ -27,19 +27,19 @@ func (c *checkCmd) Run(co *streams) error {
 			must.Do(json.NewEncoder(co.out).Encode(e))
 			return
 		}
-		fmt.Fprintf(co.out, "%s", e.Verdict)
+		text := e.Verdict.String()
 		if e.Rule != index.NoRule {
-			fmt.Fprintf(co.out, " (%s)", e.Rule)
+			text += fmt.Sprintf(" (%s)", e.Rule)
 		}
-		fmt.Fprintf(co.out, "\n  %s\n", e.Why)
+		text += fmt.Sprintf("\n  %s\n", e.Why)
 		if e.Of != "" {
-			fmt.Fprintf(co.out, "  earlier text %s", e.Of)
+			text += "  earlier text " + e.Of
 			if e.Cluster != 0 { // it would join that
-				fmt.Fprintf(co.out, ", cluster %d", e.Cluster)
+				text += fmt.Sprintf(", cluster %d", e.Cluster)
 			}
-			fmt.Fprintln(co.out)
+			text += "\n"
 		}
-		fmt.Fprintf(co.out, "  fingerprint %s\n", e.Fingerprint)
+		must.Get(fmt.Fprintf(co.out, "%s  fingerprint %s\n", text, e.Fingerprint))
 	})
 }
 

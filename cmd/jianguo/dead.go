@@ -63,8 +63,8 @@ func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 			if c.JSON {
 				must.Do(json.NewEncoder(co.out).Encode(l))
 			} else {
-				fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject,
-					l.Reason)
+				must.Get(fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"),
+					l.Subject, l.Reason))
 			}
 		}
 	})
@@ -90,7 +90,7 @@ func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
 // each calls f with the number of each letter, and prints how many were done.
 func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters, context.Context, uint64) error,
 	done string) error {
-	if !c.All && len(c.Numbers) == 0 {
+	if c.All == (len(c.Numbers) > 0) {
 		return errors.New("which? give numbers from `jianguo dead list`, or --all")
 	}
 	return parent.with(co, func(d *bus.DeadLetters) {

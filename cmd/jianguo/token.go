@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -32,11 +33,16 @@ type tokenAddCmd struct {
 
 // Run prints the token, which is stored nowhere.
 func (c *tokenAddCmd) Run(co *streams) error {
+	if c.Source != nil && len(c.Source) == 0 {
+		return errors.New("--source is empty: name a source, or leave it out for a token that publishes for all")
+	}
 	token, err := tokens.Add(c.Tokens, c.Name, c.Role, c.Source...)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(co.out, token)
+	if _, err := fmt.Fprintln(co.out, token); err != nil {
+		return fmt.Errorf("the token is added and lost, revoke it: %w", err)
+	}
 	fmt.Fprintf(co.err, "This is the only time that the token is shown. %s\n", reread)
 	return nil
 }

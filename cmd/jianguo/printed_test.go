@@ -1,0 +1,48 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNotPrinted: a command whose output is lost fails. A token is for all sources only where none is named.
+func TestNotPrinted(t *testing.T) {
+	t.Parallel()
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"))
+	s.ready()
+	if _, err := s.jetstream().Publish(t.Context(), "items.publish", []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	s.publish(1)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	for _, args := range [][]string{
+		{"dead", "list", "--data", s.data},
+		{"check", "--data", s.data, fileOf(t, article(2))},
+		{"token", "add", "--tokens", tokens, "shop", "platform"},
+		{"version"},
+	} {
+		var says strings.Builder
+		if code := run(t.Context(), args, strings.NewReader(""), full, &says); code != 1 || !strings.Contains(says.String(), "no space left") {
+			t.Errorf("%v: code %d: %s", args, code, &says)
+		}
+	}
+	for _, args := range [][]string{
+		{"token", "add", "--tokens", tokens, "desk", "platform", "--source="},
+		{"dead", "drop", "--data", s.data, "--all", "1"},
+	} {
+		if code := run(t.Context(), args, strings.NewReader(""), io.Discard, io.Discard); code != 1 {
+			t.Errorf("%v: code %d", args, code)
+		}
+	}
+	does(t, s.binary, "not a JSON object", "dead", "list", "--data", s.data)
+	does(t, s.binary, "shop", "token", "list", "--tokens", tokens)
+	s.stop()
+}
