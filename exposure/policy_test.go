@@ -152,7 +152,7 @@ func TestParsePolicy(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"weekly", "rotate,slots=1", "rotate,slots=65", "rotate,slots", "rotate,colour=3", "rotate,capacity=10",
-		"rotate,large=5", "rotate,target=0.9", "rotate,target=NaN", "rotate,ttl=-1h", "calendar,slots=40", "rotate,tail=9999"} {
+		"rotate,large=5", "rotate,slots=0", "calendar,months=0", "rotate,target=0.9", "rotate,target=NaN", "rotate,ttl=-1h", "calendar,slots=40", "rotate,tail=9999"} {
 		if p, err := state.ParsePolicy(bad); err == nil {
 			t.Errorf("%q is taken: %s", bad, p)
 		}

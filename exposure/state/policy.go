@@ -259,6 +259,9 @@ func ParsePolicy(s string) (Policy, error) {
 		switch {
 		case ints[k] != nil:
 			*ints[k], err = strconv.Atoi(v)
+			if err == nil && *ints[k] == 0 && (k != "months" || p.Kind == Calendar) { // rotate has months=0
+				err = errors.New("0 is no value: leave it out for the default; large=-1 is none")
+			}
 		case k == "target":
 			p.Target, err = strconv.ParseFloat(v, 64)
 		case k == "ttl":
