@@ -83,7 +83,8 @@ func (f *fleetTest) open(i int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	kv, err := redis.Bucket(f.t.Context(), f.js, "", 1)
+	bucket := func(ctx context.Context) (jetstream.KeyValue, error) { return redis.Bucket(ctx, f.js, "", 1) }
+	kv, err := bucket(f.t.Context())
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func (f *fleetTest) open(i int) {
 		f.t.Fatal(err)
 	}
 	cfg.Path, cfg.Log = filepath.Join(f.t.TempDir(), "exposure.db"), log
-	cfg.Shared = &Shared{Redis: conn, Acks: acks, Owners: &redis.Owners{KV: kv, Name: fmt.Sprintf("s%d-%d", i, rand.Uint32()), Logger: quiet}}
+	cfg.Shared = &Shared{Redis: conn, Acks: acks, Owners: &redis.Owners{KV: kv, Bucket: bucket, Name: fmt.Sprintf("s%d-%d", i, rand.Uint32()), Logger: quiet}}
 	if f.two[i], err = Open(f.t.Context(), cfg); err != nil {
 		f.t.Fatal(err)
 	}

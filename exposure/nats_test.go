@@ -214,12 +214,13 @@ func TestConsumersEnd(t *testing.T) {
 func TestDroppedPartition(t *testing.T) {
 	t.Parallel()
 	_, js := startNATS(t, t.TempDir(), false)
-	kv, err := redis.Bucket(t.Context(), js, "", 1)
+	bucket := func(ctx context.Context) (jetstream.KeyValue, error) { return redis.Bucket(ctx, js, "", 1) }
+	kv, err := bucket(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var began, ended [redis.Partitions]atomic.Bool
-	owners := &redis.Owners{KV: kv, Name: "a", Logger: quiet, Own: func(ctx context.Context, p int) error {
+	owners := &redis.Owners{KV: kv, Bucket: bucket, Name: "a", Logger: quiet, Own: func(ctx context.Context, p int) error {
 		began[p].Store(true)
 		ended[p].Store(ctx.Err() != nil)
 		return errors.New("the bus is away")
@@ -234,6 +235,17 @@ func TestDroppedPartition(t *testing.T) {
 	for p := range began {
 		for !began[p].Load() {
 			time.Sleep(time.Millisecond)
+		}
+	}
+	// A server that is restarted has lost the bucket, which is in memory: the leases go on in another one.
+	if err := js.DeleteKeyValue(ctx, kv.Bucket()); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if keys, err := kv.Keys(ctx); err == nil && len(keys) > redis.Partitions {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("leases: %v %v", keys, err)
 		}
 	}
 	cancel()

@@ -39,8 +39,11 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (*e
 			if together.Redis == nil {
 				together.Redis = must.Get(redis.Open(f.ExposureStore, plan.Prefix+"jianguo"))
 			}
-			kv := must.Get(redis.Bucket(co.ctx, js, plan.Prefix, plan.Replicas))
-			together.Owners = &redis.Owners{KV: kv, Name: s.name, Logger: co.log}
+			bucket := func(ctx context.Context) (jetstream.KeyValue, error) {
+				return redis.Bucket(ctx, js, plan.Prefix, plan.Replicas)
+			}
+			kv := must.Get(bucket(co.ctx))
+			together.Owners = &redis.Owners{KV: kv, Bucket: bucket, Name: s.name, Logger: co.log}
 			together.Acks = must.Get(redis.Listen(s.conn, together.Redis))
 		})
 	})

@@ -26,7 +26,8 @@ const renewEvery = time.Second
 // set before Run.
 type Owners struct {
 	KV     jetstream.KeyValue
-	Name   string // of this service, another one for each start
+	Bucket func(context.Context) (jetstream.KeyValue, error) // makes KV
+	Name   string                                            // of this service, another one for each start
 	Logger *slog.Logger
 	// Own applies a partition until ctx ends, or something fails. It is called again while the lease is held, and once
 	// after that, if it had failed.
@@ -75,6 +76,9 @@ func (o *Owners) Run(ctx context.Context) {
 	for {
 		if err := o.turn(ctx); err != nil && ctx.Err() == nil {
 			o.Logger.Warn("exposure: leases", "err", err)
+			if kv, err := o.Bucket(ctx); err == nil { // it is in memory: a server that was restarted has lost it
+				o.KV = kv
+			}
 		}
 		select {
 		case <-ctx.Done():
