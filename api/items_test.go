@@ -142,8 +142,10 @@ func TestCheck(t *testing.T) {
 		if r.events() != before {
 			t.Fatalf("%s: a check changed something", it.ID)
 		}
-		if out := r.publish(it); out.Event.Verdict != checked.Verdict || out.Event.Of != checked.Of || out.Event.Rule != checked.Rule {
-			t.Errorf("%s: check said %v of %q, publishing %v of %q", it.ID, checked.Verdict, checked.Of, out.Event.Verdict, out.Event.Of)
+		if out := r.publish(it); out.Event.Verdict != checked.Verdict || out.Event.Of != checked.Of || out.Event.Rule != checked.Rule ||
+			out.Event.Why != checked.Why {
+			t.Errorf("%s: check said %v of %q, %s; publishing %v of %q, %s", it.ID, checked.Verdict, checked.Of, checked.Why, out.Event.Verdict, out.Event.Of,
+				out.Event.Why)
 		}
 	}
 	if e := want[index.Event](r, 200, "POST", "/items/check", map[string]string{"title": items[0].Title, "body": items[0].Body}); e.Verdict != index.Duplicate || e.Of != items[0].ID {

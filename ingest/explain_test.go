@@ -54,7 +54,6 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, l
 	var last index.Event
 	for i, it := range []*ingest.Item{earlier, later} {
 		a := ingest.Prepare(seg, it)
-		a.Packed = index.PackText(it.Body)
 		out, err := x.Add(t.Context(), []index.Mutation{{Seq: uint64(i + 1), At: at, Article: a}})
 		if err != nil {
 			t.Fatal(err)

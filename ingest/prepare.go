@@ -17,14 +17,15 @@ import (
 // scratch are the buffers of analyses, *segment.Text. What is returned from here never refers to them.
 var scratch = sync.Pool{New: func() any { return new(segment.Text) }}
 
-// Prepare analyses an item for the index. It keeps no body: see index.PackText.
+// Prepare analyses an item for the index.
 func Prepare(seg *segment.Segmenter, it *Item) *index.Article {
 	text := scratch.Get().(*segment.Text)
 	defer scratch.Put(text)
 	seg.Analyze(text, it.Title, it.Body)
 	a := &index.Article{
 		ID: it.ID, Revision: it.Revision, Title: it.Title, Source: it.Source, URL: it.URL,
-		Recipe: text.Recipe, Exact: text.Exact, Blank: text.Blank, Print: Fingerprint(text), Text: normalForm(text),
+		Recipe: text.Recipe, Packed: index.PackText(it.Body), Exact: text.Exact, Blank: text.Blank,
+		Print: Fingerprint(text), Text: normalForm(text),
 	}
 	if it.Published != nil {
 		a.Published = *it.Published

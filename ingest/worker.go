@@ -97,7 +97,6 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 	if err := refuseLong(a); err != nil {
 		return err
 	}
-	a.Packed = index.PackText(it.Body)
 	j.mutation.Article = a
 	if err := s.cfg.Index.Preview(ctx, a, j.mutation.At); err != nil {
 		// The index then judges without it.

@@ -148,7 +148,6 @@ func seed(b *testing.B, x *index.Index, seg *segment.Segmenter) {
 	noSketch, at := compare.NewSketch(&compare.Text{}), time.Now().Add(-30*24*time.Hour)
 	prepare := func(body string) *index.Article {
 		a := ingest.Prepare(seg, &ingest.Item{Title: headline(r), Body: body})
-		a.Packed = index.PackText(body)
 		return a
 	}
 	var batch []index.Mutation

@@ -34,7 +34,6 @@ func feed(dir, docs string) error {
 			return err
 		}
 		a := ingest.Prepare(s, &it)
-		a.Packed = index.PackText(it.Body)
 		n := len(mutations) + 1
 		mutations = append(mutations, index.Mutation{Seq: uint64(n), At: time.Date(2026, 5, 1, n, 0, 0, 0, time.UTC), Article: a})
 	}

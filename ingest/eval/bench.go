@@ -151,7 +151,6 @@ func (b *Bench) feed(ctx context.Context, from, to int) {
 	for i := from; i < to; i++ {
 		group.Go(func() error {
 			a := b.prepare(b.items[i])
-			a.Packed = index.PackText(b.items[i].Body)
 			mutations[i-from] = index.Mutation{Seq: uint64(i + 1), At: b.arrived[i], Article: a}
 			return b.index.Preview(ctx, a, b.arrived[i])
 		})

@@ -111,7 +111,6 @@ func (r *Service) backdate(ctx context.Context, lines [][]byte) {
 			at = it.Published.Add(2 * time.Minute)
 		}
 		a := ingest.Prepare(r.Segmenter, it)
-		a.Packed = index.PackText(it.Body)
 		must.Get(r.Index.Add(ctx, []index.Mutation{{Seq: uint64(n + 1), At: at, Article: a}}))
 	}
 	r.Now = at.Add(17 * time.Minute)
