@@ -245,3 +245,31 @@ func TestLabelOfAnotherCluster(t *testing.T) {
 		}
 	}
 }
+
+// The lead of a merged cluster that has left it is no member again when one comes to the last copy, or to none.
+func TestLeftLeadIsNoMember(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	decide, add := storyOf(t, x, "lead", "copy", "last")
+	withdraw := func(seq uint64, id string) {
+		w := &Withdrawal{ID: id, Promote: true}
+		if _, err := x.Add(context.Background(), []Mutation{{Seq: seq, At: testStart, Withdraw: w}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("into", 0x0f0f)
+	add("another", 0x0f0e)
+	decide(DecisionRequest{Kind: Merge, Cluster: 1, Into: 4})
+	withdraw(6, "into") // the lead of the one leads the other
+	copied := decide(DecisionRequest{Kind: Release, Item: "copy"})
+	decide(DecisionRequest{Kind: Undo, Undo: copied.Number})
+	copied = decide(DecisionRequest{Kind: Release, Item: "copy"})
+	withdraw(7, "last")
+	decide(DecisionRequest{Kind: MakeLead, Item: "another"})
+	lead := decide(DecisionRequest{Kind: Release, Item: "lead"})
+	decide(DecisionRequest{Kind: Undo, Undo: lead.Number})
+	decide(DecisionRequest{Kind: Undo, Undo: copied.Number})
+	if c, err := x.Cluster(context.Background(), 1); err != nil || c.Size != 3 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

@@ -47,8 +47,9 @@ func (b *batch) setCluster(c clusterRow) {
 // join records that ordinal is a copy in a cluster.
 func (b *batch) join(id, ordinal uint32, at int64) {
 	c := b.cluster(id)
-	if c.size == 1 && c.lead != 0 {
-		b.member(id, c.lead)
+	if c.size == 1 { // the lead alone, which has no row, or a copy that it has left behind
+		b.exec(`INSERT INTO members SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM members WHERE cluster = ?1)`,
+			[]any{id, c.lead}, "lead of cluster %d", id)
 	}
 	b.member(id, ordinal)
 	c.size++
@@ -73,8 +74,8 @@ func (b *batch) drop(cluster, ordinal uint32) bool {
 
 // leave records that ordinal is no longer a member of a cluster.
 func (b *batch) leave(id, ordinal uint32) {
-	if b.drop(id, ordinal) {
-		c := b.cluster(id)
+	dropped := b.drop(id, ordinal)
+	if c := b.cluster(id); dropped || c.size == 1 && c.lead == ordinal { // alone, it had no row
 		c.size--
 		b.setCluster(c)
 	}
