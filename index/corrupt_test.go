@@ -255,3 +255,32 @@ func TestDamagedCatalogue(t *testing.T) {
 		t.Errorf("of %d flips %d went unnoticed", flips, silent)
 	}
 }
+
+// TestLostRows: rows that others speak of are missed, though the file is whole: a write that the disk has lost.
+func TestLostRows(t *testing.T) {
+	t.Parallel()
+	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed = true })
+	defer func() { _ = x.Close() }()
+	eventful(t, x)
+	a := article("from", "a source", 0x55<<48)
+	a.Source = "海岬晚报"
+	if _, err := x.Add(t.Context(), []Mutation{{Seq: 63, At: testStart, Article: a}}); err != nil {
+		t.Fatal(err)
+	}
+	decideTest(t, x, DecisionRequest{Kind: Release, Items: []DecisionItem{{Item: "copy50"}, {Item: "copy51"}}})
+	mustVerify(t, x)
+	for _, c := range [][2]string{
+		{`DELETE FROM texts WHERE ordinal = 9`, "9: item's text is missing"},
+		{`DELETE FROM sources`, "61: item's source is missing"},
+		{`DELETE FROM clusters WHERE id IN (SELECT cluster FROM members WHERE ordinal = 1)`, "1: member belongs to no cluster"},
+		{`DELETE FROM decisions WHERE number = 1`, "2: decision is missing before it"},
+		{`DELETE FROM decisions WHERE number = 4`, "4: decision about items is missing"},
+	} {
+		if _, err := x.w.ExecContext(t.Context(), c[0]); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := x.Verify(t.Context()); err != nil || !slices.Contains(r.Problems, c[1]) {
+			t.Errorf("%s: %v, %v", c[0], r.Problems, err)
+		}
+	}
+}

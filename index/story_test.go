@@ -304,6 +304,7 @@ func TestJoin(t *testing.T) {
 	tells("split", 1, one)
 	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 4, Into: 1})
 	tells("joined again", 1, one, released)
+	mustVerify(t, x)
 	x.matcher.Uncache(2)
 	if _, err := x.w.ExecContext(t.Context(), `DELETE FROM texts WHERE ordinal = 2`); err != nil {
 		t.Fatal(err)
@@ -317,7 +318,6 @@ func TestJoin(t *testing.T) {
 	}
 	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 5, Into: 3})
 	tells("a blank one", 3, stories.Telling{Cluster: 3}, stories.Telling{Cluster: 5, Follows: 3, Adds: stories.Unknown})
-	mustVerify(t, x)
 }
 
 // TestJoinWithoutLead: the filter learns of a join, and of its undo, though the first telling of the story that moves was

@@ -44,12 +44,12 @@ func (r *Report) problem(format string, args ...any) {
 // rules must hold in every catalogue. Each is a query for its exceptions, which returns
 // their numbers.
 var rules = []struct{ what, query string }{
-	{"ordinal is missing before it", `SELECT ordinal FROM
-		(SELECT ordinal, lag(ordinal, 1, 0) OVER (ORDER BY ordinal) AS before FROM items) WHERE ordinal != before + 1`},
-	{"event is missing before it", `SELECT number FROM
-		(SELECT number, lag(number, 1, 0) OVER (ORDER BY number) AS before FROM events) WHERE number != before + 1`},
-	{"event is about no item", `SELECT number FROM events e
-		WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = e.ordinal)`},
+	{"ordinal is missing before it", gaps("ordinal", "items")},
+	{"event is missing before it", gaps("number", "events")},
+	{"decision is missing before it", gaps("number", "decisions")},
+	{"decision about items is missing", `SELECT decision FROM decision_items
+		WHERE decision NOT IN (SELECT number FROM decisions)`},
+	{"event is about no item", `SELECT number FROM events WHERE ordinal NOT IN (SELECT ordinal FROM items)`},
 	{"item's first event is not there, or about another", `SELECT i.ordinal FROM items i
 		LEFT JOIN events e ON e.number = i.event WHERE e.ordinal IS NOT i.ordinal`},
 	{"arrival is not the first event of its item", `SELECT e.number FROM events e
@@ -64,8 +64,11 @@ var rules = []struct{ what, query string }{
 	{"item has an unknown recipe or policy", `SELECT ordinal FROM items i
 		WHERE NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.recipe AND kind = 'recipe')
 		OR NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.policy AND kind = 'policy')`},
-	{"state is about no item", `SELECT ordinal FROM current c
-		WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = c.ordinal)`},
+	{"item's source is missing", `SELECT ordinal FROM items WHERE source IS NOT NULL
+		AND source NOT IN (SELECT number FROM sources)`},
+	{"item's text is missing", `SELECT ordinal FROM items WHERE exact IS NOT NULL
+		AND ordinal NOT IN (SELECT ordinal FROM texts)`},
+	{"state is about no item", `SELECT ordinal FROM current WHERE ordinal NOT IN (SELECT ordinal FROM items)`},
 	{"item is a copy of something that is neither accepted nor blocked", `SELECT i.ordinal FROM items i
 		LEFT JOIN items o ON o.ordinal = i.of WHERE i.verdict = 3 AND o.ordinal IS NULL`},
 	{"accepted item does not lead its cluster", `SELECT i.ordinal FROM items i
@@ -86,10 +89,16 @@ var rules = []struct{ what, query string }{
 	{"cluster follows what is no cluster, or not the one that it was merged into", `SELECT id FROM clusters k
 		WHERE NOT EXISTS (SELECT 1 FROM items WHERE ordinal = follows) AND follows IS NOT NULL
 		OR merged_into IS NOT NULL AND follows IS NOT merged_into`},
+	{"member belongs to no cluster", `SELECT ordinal FROM members WHERE cluster NOT IN (SELECT id FROM clusters)`},
 	{"form of no item", `SELECT place & 0xffffffff FROM overlay
-		WHERE NOT EXISTS (SELECT 1 FROM items WHERE ordinal = place & 0xffffffff)`},
-	{"kept text belongs to no item", `SELECT ordinal FROM texts t
-		WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = t.ordinal)`},
+		WHERE place & 0xffffffff NOT IN (SELECT ordinal FROM items)`},
+	{"kept text belongs to no item", `SELECT ordinal FROM texts WHERE ordinal NOT IN (SELECT ordinal FROM items)`},
+}
+
+// gaps is a query for the numbers of a table before which one is missing: they count from 1.
+func gaps(number, table string) string {
+	return fmt.Sprintf(`SELECT %[1]s FROM (SELECT %[1]s, lag(%[1]s, 1, 0) OVER (ORDER BY %[1]s) AS before FROM %[2]s)
+		WHERE %[1]s != before + 1`, number, table)
 }
 
 // Catalogue is the input of Run. Nothing may write to it meanwhile.
