@@ -431,4 +431,14 @@ func TestWhy(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	explain("转载", "没有", 404)
+
+	// A source may have a strictness of its own.
+	strict := index.SourcePolicy{Source: "丙网", Policy: index.SourceNormal, Strictness: index.Strictnesses[2], By: "张三"}
+	if err := r.Index.SetSourcePolicy(t.Context(), strict); err != nil {
+		t.Fatal(err)
+	}
+	e := r.publish(ingest.Item{ID: "续写", Source: "丙网", Body: article(1) + "\n" + article(3)}).Event
+	if x := explain("续写", "首发", 200); x.Policy != e.Policy || x.Policy == r.Index.Policy().Hash() {
+		t.Errorf("explained by policy %s, judged by %s", x.Policy, e.Policy)
+	}
 }

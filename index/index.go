@@ -131,6 +131,9 @@ func (x *Index) Close() error {
 // Policy returns the policy in force.
 func (x *Index) Policy() Policy { return x.policy }
 
+// PolicyOf returns the policy that articles of a source are judged by: it may have a strictness of its own.
+func (x *Index) PolicyOf(source string) Policy { return x.under(source).policy }
+
 // Language returns the language in which events say why.
 func (x *Index) Language() string { return x.cfg.Language }
 

@@ -184,9 +184,10 @@ func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
 }
 
 // Explain judges a later stored item against an earlier one, by the policy in
-// force. The texts of both must have been kept.
+// force for its source. The texts of both must have been kept.
 func (s *Service) Explain(later, earlier *index.Item) *Explanation {
-	return Explain(s.cfg.Segmenter, s.cfg.Index.Policy(), s.cfg.Index.Language(), Stored(later), Stored(earlier))
+	x := s.cfg.Index
+	return Explain(s.cfg.Segmenter, x.PolicyOf(later.Source), x.Language(), Stored(later), Stored(earlier))
 }
 
 // Stored is a stored item, whose text was kept, as it was published.

@@ -20,7 +20,7 @@ type explainCmd struct {
 	JSON     bool   `help:"Print one JSON document."`
 	Language string `help:"Language of the reason: ${enum}." enum:"zh,en" default:"zh"`
 
-	// Without it that of the policy that --data records.
+	// Without it that of the policy that --data records, or of the later item's source.
 	Strictness string `help:"Rejected: ${strictness}." enum:",${levels}" default:""`
 	segmentFlags
 }
@@ -51,13 +51,13 @@ func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *i
 		x := must.Get(index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
 			Progress: co.progress.stages("explain: loading")}))
 		defer x.Close()
-		*policy = x.Policy()
 		var first, second *index.Item
 		earlier, first = lookUp(co, x, c.A)
 		later, second = lookUp(co, x, c.B)
 		if first != nil && second != nil && second.Before(first) {
 			earlier, later = later, earlier
 		}
+		*policy = x.PolicyOf(later.Source)
 	}))
 	return earlier, later
 }
