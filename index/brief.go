@@ -99,7 +99,7 @@ func (x *catalogue) Text(ctx context.Context, ordinal uint32) (*string, error) {
 // Same returns the versions that have a normal form, rejected copies included, oldest first. It
 // does not check more of the hash than package buckets keeps: among a hundred million versions,
 // one look-up in three million returns another.
-func (x *catalogue) Same(exact [16]byte) []uint32 {
+func (x *Index) Same(exact [16]byte) []uint32 {
 	ordinals := x.tables.Exacts.Get(nil, resident.ExactKey(exact[:]))
 	slices.Sort(ordinals)
 	return ordinals

@@ -106,7 +106,7 @@ type catalogue struct {
 	tables   resident.Tables
 	clusters resident.Clusters
 
-	policies    sources.Table
+	policies    atomic.Pointer[map[string]SourcePolicy] // in force, by source; the map does not change
 	boilerplate sources.Boilerplate
 
 	matcher *match.Matcher

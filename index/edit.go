@@ -117,18 +117,23 @@ func (b *batch) confirm(r *Review, at time.Time) {
 }
 
 func (x *catalogue) setSourcePolicy(ctx context.Context, seq uint64, p SourcePolicy) error {
-	now := cmp.Or(x.policies.InForce()[p.Source], SourceNormal)
-	if _, strictness := sources.Parts(now); p.Strictness == "" {
-		p.Strictness = strictness
+	now := x.policyOf(p.Source)
+	now.Policy = cmp.Or(now.Policy, SourceNormal)
+	if p.Strictness == "" {
+		p.Strictness = now.Strictness
 	} else if p.Strictness == StrictnessOfService {
 		p.Strictness = ""
 	}
-	if err := p.Validate(); err != nil || p.Stored() == now {
+	if err := p.Validate(); err != nil || p.Stored() == now.Stored() {
 		return err
 	}
-	err := x.apply(ctx, seq, func(b *batch) { must.Do(sources.Insert(b.ctx, x.w, p, x.applied)) })
+	var force map[string]SourcePolicy
+	err := x.apply(ctx, seq, func(b *batch) {
+		must.Do(sources.Insert(b.ctx, x.w, p, x.applied))
+		force = must.Get(sources.InForce(b.ctx, x.w))
+	})
 	if err == nil {
-		x.policies.Use(p)
+		x.policies.Store(&force)
 	}
 	return err
 }

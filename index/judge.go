@@ -10,16 +10,17 @@ import (
 
 	"jianguo/index/match"
 	"jianguo/index/resident"
-	"jianguo/index/sources"
 	"jianguo/internal/must"
 )
 
 // Package must ends the functions below that read the catalogue. They may run beside the writer.
 
+// policyOf returns the policy of a source that is in force; the zero Policy for a normal one.
+func (x *catalogue) policyOf(source string) SourcePolicy { return (*x.policies.Load())[source] }
+
 // under returns the level that articles of a source are judged at.
 func (x *catalogue) under(source string) *level {
-	_, strictness := sources.Parts(x.policies.InForce()[source])
-	return x.levels[strictness]
+	return x.levels[x.policyOf(source).Strictness]
 }
 
 // query is how an article that arrives at a time is judged: never against another version of its id. It also returns
@@ -42,7 +43,7 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.
 	if j.Of == 0 || source == "" || j.Rule == ByBlocked {
 		return j
 	}
-	switch treatment, _ := sources.Parts(x.policies.InForce()[source]); treatment {
+	switch x.policyOf(source).Policy {
 	case SourceLicensed:
 		if j.Verdict == Duplicate || j.Verdict == Suspect {
 			j.Verdict, j.Rule, j.Cluster = Unique, ByLicence, 0
@@ -52,8 +53,7 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.
 			break
 		}
 		of, rule := must.Get2(r.standing(ctx, j.Of))
-		treatment, _ := sources.Parts(x.policies.InForce()[of])
-		if rule != ByEditor && treatment != SourcePreferred {
+		if rule != ByEditor && x.policyOf(of).Policy != SourcePreferred {
 			j.Verdict, j.Rule = Unique, ByPreference
 		}
 	}

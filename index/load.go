@@ -11,6 +11,7 @@ import (
 
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/index/sources"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
@@ -27,8 +28,8 @@ func (x loader) load(ctx context.Context) {
 		x.stampHashes.Store(number, hash)
 	}
 	x.sources = map[string]int64{}
-	x.policies.DB, x.boilerplate.DB = x.reader, x.reader
-	must.Do(x.policies.Open(ctx))
+	x.boilerplate.DB = x.reader
+	x.policies.Store(new(must.Get(sources.InForce(ctx, x.reader))))
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
 	x.loadItems(ctx)

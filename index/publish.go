@@ -7,7 +7,6 @@ import (
 
 	"jianguo/index/match"
 	"jianguo/index/resident"
-	"jianguo/index/sources"
 	"jianguo/internal/must"
 )
 
@@ -179,7 +178,7 @@ func (b *batch) takeOver(r *itemRow) {
 	next := old.state
 	next.rule, next.of = ByPreference, r.ordinal
 	b.join(r.cluster, r.ordinal, r.arrivedAt)
-	if treatment, _ := sources.Parts(b.x.policies.InForce()[source]); treatment != SourceLicensed {
+	if b.x.policyOf(source).Policy != SourceLicensed {
 		b.setLead(r.cluster, r.ordinal)
 		next.verdict = Duplicate
 	} else {

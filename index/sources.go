@@ -25,14 +25,13 @@ const (
 // StrictnessOfService takes a strictness of its own from a source.
 const StrictnessOfService = "service"
 
-// SourcePolicies returns the policies in force, by source; sources that are not in it are normal.
-func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {
-	return x.policies.All(ctx)
-}
+// SourcePolicies returns the policies in force, by source; sources that are not in it are normal. The caller must not
+// change the map.
+func (x *Index) SourcePolicies() map[string]SourcePolicy { return *x.policies.Load() }
 
 // SourcePolicyLog returns the last changes of policies, the newest first.
 func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy, error) {
-	return x.policies.Last(ctx, limit)
+	return sources.Last(ctx, x.reader, limit)
 }
 
 // DecidedPassages returns the last passages that editors put in or took out, the newest first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -134,9 +135,12 @@ func TestPoliciesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	x = openTest(t, dir, nil)
-	const want = "map[众览:watched/copies 晨帆网:licensed]"
-	if got := fmt.Sprint(x.policies.InForce()); got != want {
-		t.Errorf("in force is %s, want %s", got, want)
+	force := map[string]string{}
+	for source, p := range x.SourcePolicies() {
+		force[source] = p.Stored()
+	}
+	if want := map[string]string{"众览": "watched/copies", "晨帆网": "licensed"}; !maps.Equal(force, want) {
+		t.Errorf("in force is %v, want %v", force, want)
 	}
 	if log, err := x.SourcePolicyLog(ctx, 9); err != nil || len(log) != 5 {
 		t.Errorf("%d changes: %v", len(log), err)

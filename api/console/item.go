@@ -72,7 +72,7 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		}
 	}
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
-	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source].Stored()
+	v.Policy = c.cfg.Index.SourcePolicies()[it.Source].Stored()
 	return v
 }
 

@@ -74,7 +74,7 @@ func (c *Console) source(ctx context.Context, p *page) string {
 	if v.Name == "" {
 		must.Do(index.ErrNotFound)
 	}
-	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[v.Name]
+	v.Policy = c.cfg.Index.SourcePolicies()[v.Name]
 	v.Policy.Policy = cmp.Or(v.Policy.Policy, index.SourceNormal)
 	v.Log = slices.DeleteFunc(must.Get(c.cfg.Index.SourcePolicyLog(ctx, 500)),
 		func(of index.SourcePolicy) bool { return of.Source != v.Name })

@@ -47,7 +47,6 @@ type SourceCount struct {
 // Sources lists the sources that delivered most since a time, after so many of them.
 func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) ([]SourceCount, error) {
 	return must.Try(func() (out []SourceCount) {
-		policies := must.Get(b.cat.SourcePolicies(ctx))
 		for r := range sqlite.Rows(ctx, b.reader, `SELECT source, sum(items), sum(duplicates), sum(suspects)
 			FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?`,
 			dayOf(since.UnixMilli()), limit, after) {
@@ -55,7 +54,7 @@ func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) 
 			var number int64
 			must.Do(r.Scan(&number, &c.Items, &c.Duplicates, &c.Suspects))
 			c.Name = b.sourceName(ctx, number)
-			c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
+			c.Policy = cmp.Or(b.cat.SourcePolicies()[c.Name].Policy, index.SourceNormal)
 			out = append(out, c)
 		}
 		return out

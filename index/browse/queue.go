@@ -180,7 +180,7 @@ func (b *Model) waits(ordinal uint32) bool {
 // watched lists the numbers of the watched sources, for a query.
 func (b *Model) watched(ctx context.Context) string {
 	var list []string
-	for name, p := range must.Get(b.cat.SourcePolicies(ctx)) {
+	for name, p := range b.cat.SourcePolicies() {
 		if p.Policy == index.SourceWatched {
 			list = append(list, fmt.Sprint(b.sourceNumber(ctx, name)))
 		}

@@ -8,7 +8,6 @@ import (
 	"jianguo/index"
 	"jianguo/index/match"
 	"jianguo/index/resident"
-	"jianguo/index/sources"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
@@ -17,10 +16,9 @@ import (
 // replay is a call of Replay.
 type replay struct {
 	index.Probe
-	x        *index.Index
-	db       *sql.DB
-	policies map[string]index.SourcePolicy
-	left     map[uint32]bool // versions that nothing is judged against, by leaves
+	x    *index.Index
+	db   *sql.DB
+	left map[uint32]bool // versions that nothing is judged against, by leaves
 }
 
 // Replayed is an arrival as it was judged then and as it is judged now.
@@ -43,7 +41,6 @@ func Replay(ctx context.Context, x *index.Index, since time.Time, prepare func(*
 	each func(*Replayed), progress func(done, total int64)) error {
 	r := &replay{Probe: x.Probe(), x: x, db: x.Tables(), left: map[uint32]bool{}}
 	return wrap.Err(must.Catch(func() {
-		r.policies = must.Get(x.SourcePolicies(ctx))
 		var first uint32
 		must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(min(ordinal), ?) FROM items
 			WHERE arrived_at >= ?`, r.Last+1, since.UnixMilli()).Scan(&first))
@@ -100,7 +97,7 @@ func (r *replay) yield(ctx context.Context, cluster, ordinal uint32) {
 	_, old := r.Clusters.Lead(cluster)
 	r.Clusters.Set(cluster, ordinal, 0)
 	after := index.Duplicate
-	if r.policies[must.Get(r.x.Version(ctx, old)).Source].Policy == sources.Licensed {
+	if r.x.SourcePolicies()[must.Get(r.x.Version(ctx, old)).Source].Policy == index.SourceLicensed {
 		after = index.Unique
 		r.Rows.SetCluster(old, ordinal)
 		r.Clusters.Set(ordinal, old, 0)

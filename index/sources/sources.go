@@ -4,12 +4,9 @@ package sources
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"jianguo/index/verdict"
@@ -45,53 +42,30 @@ type Policy struct {
 	// the service.
 	Strictness string `json:"strictness,omitempty"`
 	Reason     string `json:"reason,omitempty"`
-	// Before is the policy that it replaced. Only Last sets it.
+	// Before is the policy that it replaced. Only the log has it.
 	Before string `json:"before,omitempty"`
 }
 
-// Table is the log of policies and the policies in force. Calls of Open and Use must not overlap. The other
-// methods are safe for concurrent use.
-type Table struct {
-	DB *sql.DB // read-only connections to the catalogue
-
-	inForce atomic.Pointer[map[string]string] // nil before Open; the map does not change
-}
-
-// Open puts the policies of the catalogue in force.
-func (t *Table) Open(ctx context.Context) error {
-	all, err := t.All(ctx)
-	force := map[string]string{}
-	for source, p := range all {
-		force[source] = p.Stored()
-	}
-	t.inForce.Store(&force)
-	return err
-}
-
-// InForce returns the policies in force by source. It omits normal sources. The caller
-// must not change the map.
-func (t *Table) InForce() map[string]string { return *t.inForce.Load() }
-
-// Last returns the last changes, the newest first.
-func (t *Table) Last(ctx context.Context, limit int) ([]Policy, error) {
-	return t.log(ctx, `ORDER BY number DESC LIMIT ?`, limit)
-}
-
-// All returns the last change of each source. It omits normal sources.
-func (t *Table) All(ctx context.Context) (map[string]Policy, error) {
-	out := map[string]Policy{}
-	log, err := t.log(ctx, `ORDER BY number`)
+// InForce returns the policies in force by source, as the log of a catalogue has them. It omits normal sources.
+func InForce(ctx context.Context, db sqlite.Querier) (map[string]Policy, error) {
+	force := map[string]Policy{}
+	log, err := policies(ctx, db, `ORDER BY number`)
 	for _, p := range log {
-		out[p.Source] = p
+		force[p.Source] = p
 		if p.Stored() == Normal {
-			delete(out, p.Source)
+			delete(force, p.Source)
 		}
 	}
-	return out, err
+	return force, err
 }
 
-func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, error) {
-	out, err := sqlite.All(ctx, t.DB, func(p *Policy) []any {
+// Last returns the last changes, the newest first.
+func Last(ctx context.Context, db sqlite.Querier, limit int) ([]Policy, error) {
+	return policies(ctx, db, `ORDER BY number DESC LIMIT ?`, limit)
+}
+
+func policies(ctx context.Context, db sqlite.Querier, order string, args ...any) ([]Policy, error) {
+	out, err := sqlite.All(ctx, db, func(p *Policy) []any {
 		return []any{(*sqlite.Millis)(&p.At), &p.By, &p.Source, &p.Policy, &p.Reason, &p.Before}
 	}, `SELECT at, by, source, policy, reason,
 		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number
@@ -99,19 +73,13 @@ func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, e
 		FROM source_policies p `+order, args...)
 	for i := range out {
 		p := &out[i]
-		p.Policy, p.Strictness = Parts(p.Policy)
+		p.Policy, p.Strictness, _ = strings.Cut(p.Policy, "/")
 	}
 	return out, wrap.Err(err, "source policies")
 }
 
-// Parts splits a policy as it is stored and listed, such as `watched` or `watched/copies`, into
-// how the source is treated and its strictness, which may be empty.
-func Parts(policy string) (treatment, strictness string) {
-	treatment, strictness, _ = strings.Cut(policy, "/")
-	return treatment, strictness
-}
-
-// Stored is the inverse of Parts.
+// Stored is a policy as it is stored and listed: how the source is treated, and its strictness if it has one, such as
+// `watched` or `watched/copies`.
 func (p Policy) Stored() string {
 	if p.Strictness == "" {
 		return p.Policy
@@ -137,19 +105,9 @@ func (p Policy) Validate() error {
 	return fmt.Errorf("%s: %w", wrong, verdict.ErrQuery)
 }
 
-// Insert appends a change to the log, for Use to put in force once it is committed. applied is the applied
-// sequence before it.
+// Insert appends a change to the log. applied is the applied sequence before it.
 func Insert(ctx context.Context, db sqlite.Querier, p Policy, applied uint64) error {
 	_, err := db.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied)
 		VALUES (?,?,?,?,?,?)`, p.At.UnixMilli(), p.By, p.Source, p.Stored(), p.Reason, applied)
 	return err
-}
-
-// Use puts a change in force.
-func (t *Table) Use(p Policy) {
-	next := maps.Clone(t.InForce())
-	if next[p.Source] = p.Stored(); p.Stored() == Normal {
-		delete(next, p.Source)
-	}
-	t.inForce.Store(&next)
 }
