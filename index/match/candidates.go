@@ -26,13 +26,6 @@ type comparison struct {
 	facts     *reason.Facts       // nil until it is known to be the best
 }
 
-// comparisons caches the comparisons of one article. The zero value is empty.
-type comparisons struct {
-	of map[uint32]*comparison // by ordinal
-	// skipUnseen passes over exemplars whose rows cannot be read yet: those of a batch that is being committed.
-	skipUnseen bool
-}
-
 // candidate is a proposal that is being compared.
 type candidate struct {
 	Proposal
@@ -65,7 +58,9 @@ type comparing struct {
 	*Matcher
 	reader *Reader
 	query  *Query
-	known  *comparisons
+	known  map[uint32]*comparison // by ordinal
+	// ahead passes over exemplars whose rows cannot be read yet: those of a batch that is being committed.
+	ahead  bool
 	doc    *compare.Doc     // of the article; nil until it is needed
 	learnt *compare.Residue // of its source
 
@@ -78,7 +73,7 @@ type comparing struct {
 // candidate; nil where none has to do with the article.
 func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate, error) {
 	var err error
-	if c.learnt, err = c.residueOf(ctx, c.query.Article.Source); err != nil {
+	if c.learnt, err = c.Boilerplate.Residue(ctx, c.query.Article.Source); err != nil {
 		return nil, err
 	}
 	candidates, err := c.compareSketches(ctx, c.candidates(proposals))
@@ -95,10 +90,9 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 			break
 		}
 		c.tokens += next.tokens
-		switch err := cmp.Or(ctx.Err(), c.compareText(ctx, next)); {
-		case errors.Is(err, errUnseen):
+		if err := cmp.Or(ctx.Err(), c.compareText(ctx, next)); c.unseen(err) {
 			continue
-		case err != nil:
+		} else if err != nil {
 			return nil, err
 		}
 		if next.judgement == nil || next.exempt && next.kind() != compare.Duplicate {
@@ -168,7 +162,7 @@ func (c *comparing) say(ctx context.Context, best *candidate) (err error) {
 		return c.Original(text.title, text.body)
 	}
 	facts := reason.Of(best.judgement, later, earlier)
-	if err = c.unseen(err); errors.Is(err, errUnseen) {
+	if c.unseen(err) {
 		return nil // the writer will say it
 	}
 	best.facts = facts
@@ -220,7 +214,7 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 		}
 		var err error
 		n.comparison, err = c.compareSketch(ctx, &n.Proposal)
-		if errors.Is(err, errUnseen) {
+		if c.unseen(err) {
 			continue
 		}
 		if err != nil {
@@ -233,32 +227,22 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 	return judged, nil
 }
 
-// errUnseen says that an exemplar cannot be read yet.
-var errUnseen = errors.New("not committed yet")
-
-func (c *comparing) unseen(err error) error {
-	if c.known.skipUnseen && errors.Is(err, sql.ErrNoRows) {
-		return errUnseen
-	}
-	return err
-}
+// unseen reports whether an error says that an exemplar is not committed yet.
+func (c *comparing) unseen(err error) bool { return c.ahead && errors.Is(err, sql.ErrNoRows) }
 
 // compareSketch compares the article with a proposal by their sketches.
 func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison, error) {
 	c.judged++
-	if o := c.known.of[p.Ordinal]; o != nil {
+	if o := c.known[p.Ordinal]; o != nil {
 		return o, nil
 	}
 	s, err := c.exemplars.sketch(ctx, c.reader, p.Ordinal)
 	if err != nil {
-		return nil, c.unseen(err)
+		return nil, err
 	}
 	a := &c.query.Article.Sketch
 	o := &comparison{tokens: int(a.Tokens) + int(s.Tokens), estimate: a.Overlap(&s.Outline)}
-	if c.known.of == nil {
-		c.known.of = map[uint32]*comparison{}
-	}
-	c.known.of[p.Ordinal] = o
+	c.known[p.Ordinal] = o
 	return o, nil
 }
 
@@ -267,14 +251,14 @@ func (c *comparing) compareText(ctx context.Context, n *candidate) error {
 	c.looked++
 	o := n.comparison
 	if o.judgement != nil {
-		residue, err := c.residueOf(ctx, o.source)
+		residue, err := c.Boilerplate.Residue(ctx, o.source)
 		if err != nil || o.residues == [2]*compare.Residue{c.learnt, residue} {
 			return err
 		}
 	}
-	doc, source, err := c.exemplars.doc(ctx, c.reader, n.Ordinal, c.residueOf)
+	doc, source, err := c.exemplars.doc(ctx, c.reader, n.Ordinal)
 	if err != nil || doc == nil {
-		return c.unseen(err)
+		return err
 	}
 	if c.doc == nil {
 		text := c.query.Article.Text
@@ -291,7 +275,7 @@ func (m *Matcher) Adds(ctx context.Context, r *Reader, later, earlier uint32) (i
 	var docs [2]*compare.Doc
 	for i, ordinal := range []uint32{later, earlier} {
 		var err error
-		docs[i], _, err = m.exemplars.doc(ctx, r, ordinal, (&comparing{Matcher: m}).residueOf)
+		docs[i], _, err = m.exemplars.doc(ctx, r, ordinal)
 		if err != nil || docs[i] == nil {
 			return -1, err
 		}
@@ -315,10 +299,4 @@ func (m *Matcher) Replaces(ctx context.Context, r *Reader, a *verdict.Article, o
 	}
 	e := a.Sketch.Overlap(&s.Outline)
 	return m.policy.Unrelated(&e), nil
-}
-
-// residueOf is what carries no weight in texts of a source; nil: nothing.
-func (c *comparing) residueOf(ctx context.Context, source string) (*compare.Residue, error) {
-	s, err := c.Boilerplate.Of(ctx, source)
-	return s.Residue(), err
 }

@@ -11,6 +11,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"jianguo/compare"
+	"jianguo/index/sources"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 )
@@ -26,7 +27,8 @@ type exemplar struct {
 // exemplars reads exemplars from the catalogue and caches the last ones that were used: copies follow their original
 // closely. Safe for concurrent use.
 type exemplars struct {
-	normal func(title, body string) compare.Text
+	normal      func(title, body string) compare.Text
+	boilerplate *sources.Boilerplate
 
 	mu       sync.Mutex
 	compared string                        // of the readers whose exemplars are cached
@@ -40,8 +42,8 @@ const (
 	cachedBytes     = 160 << 20
 )
 
-func newExemplars(normal func(title, body string) compare.Text) *exemplars {
-	r := &exemplars{normal: normal}
+func newExemplars(c *Config) *exemplars {
+	r := &exemplars{normal: c.Normal, boilerplate: c.Boilerplate}
 	r.cache = must.Get(lru.NewWithEvict(cachedExemplars, func(_ uint32, e *exemplar) { r.bytes -= e.size() }))
 	return r
 }
@@ -110,8 +112,7 @@ func (r *exemplars) sketch(ctx context.Context, rows *Reader, ordinal uint32) (*
 
 // doc prepares the text of an exemplar without what its source's articles have in common, and returns the source. A
 // text that was not kept gives nil.
-func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32,
-	learned func(ctx context.Context, source string) (*compare.Residue, error)) (*compare.Doc, string, error) {
+func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32) (*compare.Doc, string, error) {
 	e, ok := r.cache.Get(ordinal)
 	if !ok || e.text == nil {
 		s, err := r.sketch(ctx, rows, ordinal)
@@ -131,7 +132,7 @@ func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32,
 		}
 		e = &exemplar{sketch: *s, text: &text, source: kept.source}
 	}
-	residue, err := learned(ctx, e.source)
+	residue, err := r.boilerplate.Residue(ctx, e.source)
 	if err != nil {
 		return nil, "", err
 	}

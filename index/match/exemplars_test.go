@@ -11,7 +11,7 @@ import (
 // TestCacheIsBounded: the cache stays within its bound in bytes and counts them
 // correctly, for texts of any length.
 func TestCacheIsBounded(t *testing.T) {
-	r := newExemplars(func(title, body string) compare.Text { return compare.Text{} })
+	r := newExemplars(new(Config))
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := strings.Repeat("长", 170_000)
 	for range 3000 {

@@ -8,7 +8,7 @@ type Comparing struct{ c comparing }
 
 // NewComparing returns a Comparing with nothing cached.
 func NewComparing(m *Matcher, r *Reader, q *Query) *Comparing {
-	return &Comparing{comparing{Matcher: m, reader: r, query: q, known: new(comparisons)}}
+	return &Comparing{comparing{Matcher: m, reader: r, query: q, known: map[uint32]*comparison{}}}
 }
 
 // Judge judges the article on proposals.

@@ -68,7 +68,7 @@ func New(p verdict.Policy, c Config) *Matcher {
 			return &reason.Original{Text: body, Form: body, Origin: func(i int) (int, int) { return i, i + 1 }}
 		}
 	}
-	return &Matcher{&p, &shared{Config: c, exemplars: newExemplars(c.Normal), metrics: newMetrics(c.Metrics)}}
+	return &Matcher{&p, &shared{Config: c, exemplars: newExemplars(&c), metrics: newMetrics(c.Metrics)}}
 }
 
 // Under returns a Matcher with another policy, which shares all else with m.

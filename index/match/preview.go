@@ -20,7 +20,7 @@ import (
 type Preview struct {
 	policy *verdict.Policy
 	epoch  uint64
-	known  comparisons
+	known  map[uint32]*comparison
 }
 
 // Preview does ahead of time what judging an article will need. It changes no
@@ -30,25 +30,23 @@ func (m *Matcher) Preview(ctx context.Context, r *Reader, q Query) (*Preview, er
 	if q.Article.Blank || m.policy.Rules == verdict.RulesHamming {
 		return nil, nil
 	}
-	v := &Preview{policy: m.policy, epoch: m.epoch.Load(), known: comparisons{skipUnseen: true}}
+	v := &Preview{policy: m.policy, epoch: m.epoch.Load(), known: map[uint32]*comparison{}}
 	if _, exact, err := m.exactCopy(ctx, r, &q); exact || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	c := comparing{Matcher: m, reader: r, query: &q, known: &v.known}
-	_, err := c.best(ctx, m.Propose(q.Article))
-	v.known.skipUnseen = false
-	if err != nil {
+	c := comparing{Matcher: m, reader: r, query: &q, known: v.known, ahead: true}
+	if _, err := c.best(ctx, m.Propose(q.Article)); err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
 // comparisons are what a preview knows, if that still holds.
-func (v *Preview) comparisons(m *Matcher) *comparisons {
+func (v *Preview) comparisons(m *Matcher) map[uint32]*comparison {
 	if v == nil || v.policy != m.policy || v.epoch != m.epoch.Load() {
-		return new(comparisons)
+		return map[uint32]*comparison{}
 	}
-	return &v.known
+	return v.known
 }
 
 // Reader reads exemplars from the catalogue: on the writer's connection, which sees the batch that

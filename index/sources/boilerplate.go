@@ -101,6 +101,12 @@ func (t *Boilerplate) Of(ctx context.Context, source string) (*Clauses, error) {
 	return s, wrap.Err(err, "boilerplate of source %q", source)
 }
 
+// Residue is what carries no weight in texts of a source; nil: nothing.
+func (t *Boilerplate) Residue(ctx context.Context, source string) (*compare.Residue, error) {
+	s, err := t.Of(ctx, source)
+	return s.residue, err
+}
+
 func (t *Boilerplate) keep(source string, s *Clauses) {
 	if t.recent == nil || len(t.recent) >= mostRecent {
 		t.recent = map[string]*Clauses{}
@@ -137,9 +143,6 @@ func (t *Boilerplate) End(committed bool) {
 	}
 	t.changed = nil
 }
-
-// Residue is what carries no weight in texts of the source; nil: nothing.
-func (s *Clauses) Residue() *compare.Residue { return s.residue }
 
 // Passages are those of the source, by text.
 func (s *Clauses) Passages() []Passage {
