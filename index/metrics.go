@@ -26,9 +26,9 @@ func newMetrics(x *Index) *metrics {
 	}
 	look("exemplars", "Exemplars with postings.", func() float64 { return float64(x.tables.Bands.Len()) })
 	look("bands_bytes", "Resident bytes of the postings.",
-		func() float64 { return float64(x.tables.Bands.Stats().Bytes) })
+		func() float64 { return float64(x.tables.Bands.Bytes()) })
 	look("bands_skew", "Postings met in a band over what equal buckets would hold.",
-		func() float64 { return x.tables.Bands.Stats().Skew })
+		func() float64 { return x.tables.Bands.Skew() })
 	look("applied_sequence", "Applied sequence of the item stream.",
 		func() float64 { seq, _ := x.Applied(); return float64(seq) })
 	look("events", "Number of the last event.", func() float64 { _, n := x.Applied(); return float64(n) })

@@ -142,7 +142,7 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 		if _, err := x.Sweep(ctx); err != nil {
 			t.Fatal(err)
 		}
-		sizes = append(sizes, x.tables.Bands.Stats().Bytes)
+		sizes = append(sizes, x.tables.Bands.Bytes())
 		if n := x.tables.Bands.Len(); n != items {
 			t.Errorf("round %d: %d fingerprints stay, want %d", round, n, items)
 		}

@@ -84,7 +84,7 @@ func (b *indexBench) verdicts(ctx context.Context) {
 
 func (b *indexBench) sizes(context.Context) {
 	n, t := float64(b.N), b.x.Probe().Tables
-	resident := t.Bands.Stats().Bytes + t.IDs.Bytes() + t.Exacts.Bytes() + t.Rows.Bytes()
+	resident := t.Bands.Bytes() + t.IDs.Bytes() + t.Exacts.Bytes() + t.Rows.Bytes()
 	b.res.ResidentBytes = float64(resident) / n
 	for _, name := range []string{index.FileName, index.SnapshotFileName} {
 		b.res.DiskBytes += float64(must.Get(os.Stat(filepath.Join(b.Dir, name))).Size()) / n

@@ -147,31 +147,24 @@ func (b *Bands) probes() int {
 	return max(defaultProbes*b.Full/n, min(leastProbes, leastProbes*vast*b.Full/n), bandCount)
 }
 
-// Stats describes the postings.
-type Stats struct {
-	Fingerprints int   // in every band
-	KeyPostings  int   // of AddKeys
-	Bytes        int64 // resident, all families
-	// Skew is the number of postings that the look-up of an indexed fingerprint
-	// reads in a band, divided by the number if all buckets were equally full. 1
-	// for random fingerprints.
-	Skew float64
+// Bytes is the memory of all postings.
+func (b *Bands) Bytes() (n int64) {
+	for _, t := range b.Stored() {
+		n += t.Bytes()
+	}
+	return n
 }
 
-// Stats counts over all buckets: milliseconds.
-func (b *Bands) Stats() Stats {
-	s := Stats{Fingerprints: b.Len(), KeyPostings: b.keys.Len(), Bytes: b.keys.Bytes()}
+// Skew is the number of postings that the look-up of an indexed fingerprint reads in a band, divided by the number if
+// all buckets were equally full: 1 for random fingerprints, 0 without any. It counts over all buckets: milliseconds.
+func (b *Bands) Skew() float64 {
 	met, even := 0.0, 0.0
 	for _, t := range b.bands {
-		s.Bytes += t.Bytes()
 		n, squares := t.Slots()
 		met += squares
 		even += n*n/buckets.Keys + n // a random key has a Poisson many neighbours, and itself
 	}
-	if even > 0 {
-		s.Skew = met / even
-	}
-	return s
+	return met / max(even, 1)
 }
 
 // Costs are squared margins in fixed point: their sums do not depend on the order of
