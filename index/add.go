@@ -73,7 +73,7 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 // since 1970; the stored one if it would change nothing. It changes nothing, and may run beside the writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
 	check := func() Event {
-		r := &x.forms.Load().readers
+		r := &x.forms.Load().Reader
 		q, prev := x.query(ctx, r, a, at)
 		if prev == nil || !x.nothingNew(ctx, r, prev, a) {
 			return x.dry(ctx, q, prev)
@@ -100,19 +100,19 @@ func (x *catalogue) checkArrival(ctx context.Context, q match.Query) (Event, err
 // dry is the event that an article would cause, prev being the version of its id so far, or nil. Package must ends it.
 func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event {
 	a, f := q.Article, x.forms.Load()
-	j := x.judge(ctx, &f.readers, q)
+	j := x.judge(ctx, &f.Reader, q)
 	e := Event{
 		ID: a.ID, Revision: a.Revision, Verdict: j.Verdict, Cause: CauseIngest, Rule: j.Rule, Cluster: j.Cluster,
 		Series: j.Series, Facts: j.Facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: f.recipe,
 		Policy: x.stampHash(x.under(a.Source).stamp),
 	}
 	if j.Of != 0 {
-		e.Of = must.Get(f.id(ctx, j.Of))
+		e.Of = must.Get(idOf(ctx, f.DB, j.Of))
 		e.Measure(measures(&j))
 	}
 	if prev != nil {
 		e.Cause, e.Previous, e.Revision = CauseRevision, prev.state.verdict, cmp.Or(a.Revision, prev.state.revision)
-		e.Cluster = x.inherited(ctx, &f.readers, prev, a, &j)
+		e.Cluster = x.inherited(ctx, &f.Reader, prev, a, &j)
 	}
 	if e.Cluster != 0 {
 		e.Story = must.Get(stories.Of(ctx, x.reader, e.Cluster))

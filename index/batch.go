@@ -198,7 +198,7 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	b.event++
 	var of string
 	if e.of.Valid {
-		of = must.Get(b.x.judging.id(b.ctx, uint32(e.of.Int64)))
+		of = must.Get(idOf(b.ctx, b.x.w, uint32(e.of.Int64)))
 	}
 	return b.x.event(&e, r, of)
 }

@@ -89,8 +89,8 @@ type catalogue struct {
 	// write serialises the writers. It guards closed, w, judging, next* and sources.
 	write       sync.Mutex
 	closed      bool
-	w           *sql.Conn // the only one of writer; nil: not open yet
-	judging     readers   // on w
+	w           *sql.Conn    // the only one of writer; nil: not open yet
+	judging     match.Reader // on w: it sees the batch that is being applied
 	nextOrdinal uint32
 	nextEvent   uint64
 	stampHashes sync.Map         // stamps.number -> hash
@@ -182,10 +182,10 @@ func (x *catalogue) transaction(ctx context.Context, f func()) error {
 
 // forms are what versions are compared by.
 type forms struct {
-	overlay reindex.Overlay
-	recipe  string // of new versions
-	stamp   int64  // its number
-	readers        // on judges
+	overlay      reindex.Overlay
+	recipe       string // of new versions
+	stamp        int64  // its number
+	match.Reader        // on judges: it sees what is committed
 }
 
 // stamp stores the recipe and the policies in force, and numbers them. Only what has been committed refers to a number.

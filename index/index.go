@@ -90,8 +90,8 @@ func (x *Index) open(ctx context.Context) {
 		f.recipe = recipe
 	}
 	x.w = must.Get(x.writer.Conn(ctx))
-	x.judging.Reader = match.Reader{DB: x.w, Compared: f.overlay.Compared()}
-	f.readers.Reader = match.Reader{DB: x.judges, Compared: f.overlay.Compared()}
+	x.judging = match.Reader{DB: x.w, Compared: f.overlay.Compared()}
+	f.Reader = match.Reader{DB: x.judges, Compared: f.overlay.Compared()}
 	if !x.cfg.Offline {
 		f.stamp = must.Get(x.stamp(ctx, f.recipe))
 	}

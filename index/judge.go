@@ -25,7 +25,7 @@ func (x *catalogue) under(source string) *level {
 
 // query is how an article that arrives at a time is judged: never against another version of its id. It also returns
 // the latest of these; nil: there is none.
-func (x *catalogue) query(ctx context.Context, r *readers, a *Article, at uint32) (q match.Query, prev *version) {
+func (x *catalogue) query(ctx context.Context, r *match.Reader, a *Article, at uint32) (q match.Query, prev *version) {
 	q = match.Query{Article: a, At: at}
 	for i, own := range x.versions(ctx, r, a.ID) {
 		if i == 0 {
@@ -37,9 +37,9 @@ func (x *catalogue) query(ctx context.Context, r *readers, a *Article, at uint32
 }
 
 // judge judges an article by its text, then applies the policy of its source.
-func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.Judgement {
+func (x *catalogue) judge(ctx context.Context, r *match.Reader, q match.Query) match.Judgement {
 	source := q.Article.Source
-	j := must.Get(x.under(source).Judge(ctx, &r.Reader, q))
+	j := must.Get(x.under(source).Judge(ctx, r, q))
 	if j.Of == 0 || source == "" || j.Rule == ByBlocked {
 		return j
 	}
@@ -52,7 +52,7 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.
 		if j.Verdict != Duplicate || j.Rule == BySuspected {
 			break
 		}
-		of, rule := must.Get2(r.standing(ctx, j.Of))
+		of, rule := must.Get2(sourceAndRule(ctx, r.DB, j.Of))
 		if rule != ByEditor && x.policyOf(of).Policy != SourcePreferred {
 			j.Verdict, j.Rule = Unique, ByPreference
 		}
@@ -62,7 +62,7 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) match.
 
 // nothingNew reports whether a publish of a known id changes nothing but the revision: it is older than the stored
 // version, or has the same content, or an editor has blocked the item.
-func (x *catalogue) nothingNew(ctx context.Context, r *readers, prev *version, a *Article) bool {
+func (x *catalogue) nothingNew(ctx context.Context, r *match.Reader, prev *version, a *Article) bool {
 	known := prev.state.revision
 	if a.Revision != 0 && a.Revision <= known {
 		return true
@@ -79,21 +79,23 @@ func (x *catalogue) nothingNew(ctx context.Context, r *readers, prev *version, a
 // inherited returns the cluster that a new version has by its judgement, or from the version before: an accepted
 // revision of a lead leads the same cluster. An unrelated text does not: copies of the earlier text are no copies of
 // it. 0: its own.
-func (x *catalogue) inherited(ctx context.Context, r *readers, prev *version, a *Article, j *match.Judgement) uint32 {
+func (x *catalogue) inherited(
+	ctx context.Context, r *match.Reader, prev *version, a *Article, j *match.Judgement,
+) uint32 {
 	if j.Verdict == Duplicate || j.Rule == ByPreference {
 		return j.Cluster
 	}
 	c, lead := x.clusters.Lead(prev.state.cluster)
-	if lead != prev.ordinal || must.Get(x.under(a.Source).Replaces(ctx, &r.Reader, a, prev.ordinal)) {
+	if lead != prev.ordinal || must.Get(x.under(a.Source).Replaces(ctx, r, a, prev.ordinal)) {
 		return j.Cluster
 	}
 	return c
 }
 
 // versions returns the ordinals of all versions of an id, the latest first.
-func (x *catalogue) versions(ctx context.Context, r *readers, id string) (own []uint32) {
+func (x *catalogue) versions(ctx context.Context, r *match.Reader, id string) (own []uint32) {
 	for _, ordinal := range x.tables.IDs.Get(nil, xxh3.HashString(id)) {
-		stored, err := r.id(ctx, ordinal)
+		stored, err := idOf(ctx, r.DB, ordinal)
 		if !errors.Is(err, sql.ErrNoRows) && must.Get(stored, err) == id {
 			own = append(own, ordinal)
 		}
@@ -102,7 +104,7 @@ func (x *catalogue) versions(ctx context.Context, r *readers, id string) (own []
 }
 
 // version returns a version and its state.
-func (x *catalogue) version(ctx context.Context, r *readers, ordinal uint32) *version {
+func (x *catalogue) version(ctx context.Context, r *match.Reader, ordinal uint32) *version {
 	v := new(version)
 	i := &v.itemRow
 	must.Dof(r.DB.QueryRowContext(ctx, `SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal).

@@ -173,7 +173,7 @@ func (b *batch) tombstone(m *Mutation) Outcome {
 // cluster. It replaces the version that r is a copy of.
 func (b *batch) takeOver(r *itemRow) {
 	old := b.version(uint32(r.of.Int64))
-	source, _ := must.Get2(b.x.judging.standing(b.ctx, old.ordinal))
+	source, _ := must.Get2(sourceAndRule(b.ctx, b.x.w, old.ordinal))
 	previous := old.state.verdict
 	next := old.state
 	next.rule, next.of = ByPreference, r.ordinal

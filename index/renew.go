@@ -117,7 +117,7 @@ func (x renewing) change(
 	ctx context.Context, made *reindex.Run, next *forms, changes []reindex.Change, switched func(),
 ) {
 	next.overlay = made.Next()
-	next.readers.Reader = match.Reader{DB: x.judges, Compared: next.overlay.Compared()}
+	next.Reader = match.Reader{DB: x.judges, Compared: next.overlay.Compared()}
 	// Versions in current have their flags from there; the others get those that a start derives.
 	var turned []uint32
 	for i := range changes {
@@ -151,6 +151,6 @@ func (x renewing) change(
 	}
 	// Last: a preview that was made of both is then one of the former recipe, and is not used.
 	x.forms.Store(next)
-	x.judging.Compared = next.readers.Compared
-	x.matcher.CompareBy(next.readers.Compared)
+	x.judging.Compared = next.Compared
+	x.matcher.CompareBy(next.Compared)
 }

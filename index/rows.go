@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"jianguo/index/match"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
 
@@ -74,19 +74,15 @@ func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Vali
 
 func ordinalOrNull(o uint32) sql.NullInt64 { return sql.NullInt64{Int64: int64(o), Valid: o != 0} }
 
-// readers are the queries that judging needs. On the writer's connection they see
-// the batch that is being applied, on another connection they do not.
-type readers struct{ match.Reader }
-
-// id returns the id of a version.
-func (r *readers) id(ctx context.Context, ordinal uint32) (id string, err error) {
-	err = r.DB.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&id)
+// idOf returns the id of a version.
+func idOf(ctx context.Context, db sqlite.Querier, ordinal uint32) (id string, err error) {
+	err = db.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&id)
 	return id, wrap.Err(err, "ordinal %d", ordinal)
 }
 
-// standing returns the source of a version and the rule of its current verdict.
-func (r *readers) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
-	err = r.DB.QueryRowContext(ctx, `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i
+// sourceAndRule returns the source of a version and the rule of its current verdict.
+func sourceAndRule(ctx context.Context, db sqlite.Querier, ordinal uint32) (source string, rule Rule, err error) {
+	err = db.QueryRowContext(ctx, `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i
 		LEFT JOIN sources s ON s.number = i.source
 		LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal = ?`, ordinal).Scan(&source, &rule)
 	return source, rule, wrap.Err(err, "source of ordinal %d", ordinal)

@@ -78,7 +78,7 @@ func (b teller) measure(later, earlier uint32) int {
 	if r := b.x.tables.Rows; later == 0 || earlier == 0 || (r.Flags(later)|r.Flags(earlier))&resident.Blank != 0 {
 		return stories.Unknown
 	}
-	return must.Get(b.x.matcher.Adds(b.ctx, &b.x.judging.Reader, later, earlier))
+	return must.Get(b.x.matcher.Adds(b.ctx, &b.x.judging, later, earlier))
 }
 
 // oneStory makes one story of two: the first telling of the later one follows the telling of the other that was named.

@@ -45,12 +45,10 @@ func Of(ctx context.Context, db sqlite.Querier, cluster uint32) (uint32, error) 
 }
 
 // Size is how many clusters a story has.
-func Size(ctx context.Context, db sqlite.Querier, story uint32) (int, error) {
-	n, err := sqlite.Column[int](ctx, db, toldQuery+`SELECT count(*) FROM told`, sqlite.List([]uint32{story}))
-	if err != nil {
-		return 0, err
-	}
-	return n[0], nil
+func Size(ctx context.Context, db sqlite.Querier, story uint32) (n int, err error) {
+	query := toldQuery + `SELECT count(*) FROM told`
+	err = db.QueryRowContext(ctx, query, sqlite.List([]uint32{story})).Scan(&n)
+	return n, err
 }
 
 // Split reports whether an editor split a cluster off, and that was not taken back.
