@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"maps"
 	"strconv"
 
 	"github.com/zeebo/xxh3"
@@ -47,14 +46,12 @@ type batch struct {
 	asides  []string // ids of texts that were set aside
 	// outlines holds the outlines of the new versions, in order; a blank version has none.
 	outlines []compare.Outline
-	sources  map[string]int64 // numbers of those met that were not in catalogue.sources
 }
 
 // apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent,
-		sources: map[string]int64{},
-		before:  before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}}}
+		before: before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}}}
 	err := x.transaction(ctx, func() {
 		f(b)
 		for source, s := range x.boilerplate.Changed() {
@@ -70,10 +67,6 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 		x.tables.Rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
 	}
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
-	if len(x.sources) >= mostSources {
-		clear(x.sources)
-	}
-	maps.Copy(x.sources, b.sources)
 	x.boilerplate.End(true)
 	x.mu.Lock()
 	x.applied, x.events = applied, b.event-1
@@ -209,15 +202,12 @@ func (b *batch) sourceNumber(name string) sql.NullInt64 {
 	if name == "" {
 		return sql.NullInt64{}
 	}
-	n := cmp.Or(b.x.sources[name], b.sources[name])
-	if n == 0 {
-		err := b.query(`SELECT number FROM sources WHERE name = ?`, name).Scan(&n)
-		if errors.Is(err, sql.ErrNoRows) {
-			n, err = b.exec(`INSERT INTO sources (name) VALUES (?)`, []any{name}, "source %q", name).LastInsertId()
-		}
-		must.Dof(err, "source %q", name)
-		b.sources[name] = n
+	var n int64
+	err := b.query(`SELECT number FROM sources WHERE name = ?`, name).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		n, err = b.exec(`INSERT INTO sources (name) VALUES (?)`, []any{name}, "source %q", name).LastInsertId()
 	}
+	must.Dof(err, "source %q", name)
 	return sql.NullInt64{Int64: n, Valid: true}
 }
 

@@ -73,9 +73,6 @@ type Config struct {
 	Fail func(point string) error
 }
 
-// mostSources is how many numbers of sources stay in memory: clients make up names without end.
-const mostSources = 8192
-
 // catalogue holds the state that the writer and the readers of an Index share.
 type catalogue struct {
 	cfg    Config
@@ -86,15 +83,14 @@ type catalogue struct {
 	reader *sql.DB // many, read-only
 	judges *sql.DB // many, read-only
 
-	// write serialises the writers. It guards closed, w, judging, next* and sources.
+	// write serialises the writers. It guards closed, w, judging and next*.
 	write       sync.Mutex
 	closed      bool
 	w           *sql.Conn    // the only one of writer; nil: not open yet
 	judging     match.Reader // on w: it sees the batch that is being applied
 	nextOrdinal uint32
 	nextEvent   uint64
-	stampHashes sync.Map         // stamps.number -> hash
-	sources     map[string]int64 // numbers of those met lately, at most mostSources and a batch
+	stampHashes sync.Map // stamps.number -> hash
 
 	// mu guards the fields below; writers hold both locks to change them.
 	mu      sync.RWMutex

@@ -27,7 +27,6 @@ func (x loader) load(ctx context.Context) {
 	for number, hash := range sqlite.Pairs[int64, string](ctx, x.reader, `SELECT number, hash FROM stamps`) {
 		x.stampHashes.Store(number, hash)
 	}
-	x.sources = map[string]int64{}
 	x.boilerplate.DB = x.reader
 	x.policies.Store(new(must.Get(sources.InForce(ctx, x.reader))))
 	x.loadClusters(ctx)

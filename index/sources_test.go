@@ -159,7 +159,7 @@ func TestManySources(t *testing.T) {
 	r := prometheus.NewRegistry()
 	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed, c.Metrics = true, r })
 	defer func() { _ = x.Close() }()
-	const names, batch = mostSources + 2000, 500
+	const names, batch = 6000, 500
 	seq := uint64(0)
 	publish := func(sources ...string) {
 		t.Helper()
@@ -188,8 +188,8 @@ func TestManySources(t *testing.T) {
 	}
 	publish("海岬晚报")
 	recent := reflect.ValueOf(&x.boilerplate).Elem().FieldByName("recent").Len()
-	if len(x.sources) > mostSources+batch || recent > 5000 {
-		t.Errorf("in memory: %d numbers of sources, clauses of %d", len(x.sources), recent)
+	if recent > 5000 {
+		t.Errorf("in memory: clauses of %d sources", recent)
 	}
 	if again, err := x.Boilerplate(ctx, "海岬晚报"); err != nil || len(again) != 1 || again[0].Text != learned[0].Text || again[0].Article != 6 {
 		t.Errorf("after many other sources: %+v %v", again, err)
