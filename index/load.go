@@ -115,16 +115,12 @@ func (x loader) warnOfRecipe(ctx context.Context) {
 	if x.cfg.Recipe == nil || x.nextOrdinal == 1 {
 		return
 	}
-	var first, last int64
-	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT recipe FROM items WHERE ordinal = 1),
-		(SELECT recipe FROM items WHERE ordinal = ?)`, x.nextOrdinal-1).Scan(&first, &last))
 	f := x.forms.Load()
-	if f.overlay.Recipe != 0 {
-		if first = f.overlay.Recipe; f.overlay.Through == x.nextOrdinal-1 {
-			last = first
+	for _, ordinal := range []uint32{1, x.nextOrdinal - 1} {
+		theirs := f.overlay.Recipe
+		if ordinal > f.overlay.Through {
+			must.Do(x.reader.QueryRowContext(ctx, `SELECT recipe FROM items WHERE ordinal = ?`, ordinal).Scan(&theirs))
 		}
-	}
-	for _, theirs := range []int64{first, last} {
 		if theirs != f.stamp {
 			x.log.WarnContext(ctx,
 				"older items have fingerprints of another recipe, and meet new texts less well "+
