@@ -108,7 +108,7 @@ func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event
 	}
 	if j.Of != 0 {
 		e.Of = must.Get(idOf(ctx, f.DB, j.Of))
-		e.Measure(measures(&j))
+		e.Measure(j.Distance, j.S, j.Resemblance)
 	}
 	if prev != nil {
 		e.Cause, e.Previous, e.Revision = CauseRevision, prev.state.verdict, cmp.Or(a.Revision, prev.state.revision)

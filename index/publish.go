@@ -72,7 +72,7 @@ func (b *batch) row(m *Mutation, j *match.Judgement) *itemRow {
 		r.sketch = a.Sketch.AppendBinary(nil)
 	}
 	if j.Of != 0 {
-		r.distance, r.margin, r.resemblance = measures(j)
+		r.distance, r.margin, r.resemblance = j.Distance, j.S, j.Resemblance
 		if j.Facts != nil {
 			text, err := json.Marshal(j.Facts)
 			must.Dof(err, "evidence")
@@ -81,20 +81,6 @@ func (b *batch) row(m *Mutation, j *match.Judgement) *itemRow {
 	}
 	r.source = b.sourceNumber(a.Source)
 	return r
-}
-
-// measures are the numbers of a judgement; nil: not measured.
-func measures(j *match.Judgement) (distance *int, margin, resemblance *float32) {
-	if j.Distance >= 0 {
-		distance = &j.Distance
-	}
-	if j.S >= 0 {
-		margin = &j.S
-	}
-	if j.Resemblance == j.Resemblance { // no NaN
-		resemblance = &j.Resemblance
-	}
-	return distance, margin, resemblance
 }
 
 // supersede marks the earlier version of an item as superseded by r, the new one.

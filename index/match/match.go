@@ -91,28 +91,24 @@ func (q *Query) excepts(ordinal uint32) bool {
 // Judgement is the verdict on an article by its text. Of is 0 where no earlier
 // text has to do with it.
 type Judgement struct {
-	Verdict     verdict.Verdict
-	Rule        verdict.Rule
-	Of          uint32 // the lead, or the blocked exemplar
-	Cluster     uint32 // 0: its own
-	Series      uint32
-	Distance    int     // bits; -1: not measured
-	S           float32 // -1: not measured
-	Resemblance float32 // NaN: not measured
-	Facts       *reason.Facts
+	Verdict verdict.Verdict
+	Rule    verdict.Rule
+	Of      uint32 // the lead, or the blocked exemplar
+	Cluster uint32 // 0: its own
+	Series  uint32
+	// Distance, in bits, S and Resemblance are nil where they were not measured.
+	Distance       *int
+	S, Resemblance *float32
+	Facts          *reason.Facts
 	// Tied are clusters that tell of the same matter: the one that the article was judged against, or shares most
 	// with, then others.
 	Tied []uint32
 }
 
-func unique(tied ...uint32) Judgement {
-	return Judgement{Verdict: verdict.Unique, Distance: -1, S: -1, Resemblance: float32(math.NaN()), Tied: tied}
-}
-
 // Judge judges an article against all exemplars.
 func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, error) {
 	if q.Article.Blank {
-		return unique(), nil
+		return Judgement{Verdict: verdict.Unique}, nil
 	}
 	if j, ok, err := m.exactCopy(ctx, r, &q); ok || err != nil {
 		return j, err
@@ -127,7 +123,7 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	m.metrics.tokens.Observe(float64(c.tokens))
 	tied := c.tied(best)
 	if err != nil || best == nil {
-		return unique(tied...), err
+		return Judgement{Verdict: verdict.Unique, Tied: tied}, err
 	}
 	return m.conclude(best, tied), nil
 }
@@ -168,7 +164,7 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 		return Judgement{}, false, nil
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster,
-		Resemblance: 1, Tied: []uint32{best.cluster},
+		Distance: new(0), S: new(float32(0)), Resemblance: new(float32(1)), Tied: []uint32{best.cluster},
 		Facts: &reason.Facts{Reason: compare.Exact}}
 	if j = best.decide(j); untold && j.Rule == verdict.ByExact {
 		j.Facts.Reason = compare.Headlines
@@ -182,7 +178,7 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 func (m *Matcher) nearestCopy(q *Query) Judgement {
 	print := &q.Article.Print
 	if print.Empty() {
-		return unique()
+		return Judgement{Verdict: verdict.Unique}
 	}
 	var buf [32]bands.Hit
 	best, bestHit, bestDistance := target{}, bands.Hit{}, simhash.Bits
@@ -196,11 +192,10 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 		}
 	}
 	if best.lead == 0 {
-		return unique()
+		return Judgement{Verdict: verdict.Unique}
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster,
-		Distance: bestDistance, Tied: []uint32{best.cluster},
-		S: print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()),
+		Distance: &bestDistance, S: new(print.S(bestHit.Fingerprint)), Tied: []uint32{best.cluster},
 		Facts: &reason.Facts{Reason: reason.Distance}}
 	return best.decide(j)
 }
@@ -218,12 +213,14 @@ func (t *target) decide(j Judgement) Judgement {
 
 // conclude turns the judgement of one pair into a verdict.
 func (m *Matcher) conclude(c *candidate, tied []uint32) Judgement {
-	j := Judgement{Rule: c.Rule, Of: c.lead, Distance: c.Distance, S: c.S, Resemblance: c.estimate.Resemblance,
-		Facts: c.facts, Tied: tied}
+	j := Judgement{Rule: c.Rule, Of: c.lead, Resemblance: &c.estimate.Resemblance, Facts: c.facts, Tied: tied}
+	if c.Distance >= 0 {
+		j.Distance, j.S = &c.Distance, &c.S
+	}
 	if c.judgement == nil { // too long: sketches make suspects at most
 		return m.doubt(j, &c.target)
 	}
-	j.Resemblance = c.judgement.Resemblance
+	j.Resemblance = &c.judgement.Resemblance
 	switch c.judgement.Kind {
 	case compare.Duplicate:
 		j.Verdict, j.Cluster = verdict.Duplicate, c.cluster
