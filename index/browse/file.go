@@ -126,10 +126,7 @@ func (f *file) mark(ctx context.Context, key string) uint64 {
 // update changes the file in one transaction, which work fills and package must ends. Its
 // statements cannot be cancelled: the driver starts a goroutine for each that can.
 func (f *file) update(ctx context.Context, work func(tx *transaction)) {
-	tx := must.Get(f.writer.BeginTx(ctx, nil))
-	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
-	work(&transaction{tx, context.WithoutCancel(ctx)})
-	must.Do(tx.Commit())
+	sqlite.Update(ctx, f.writer, func(tx *sql.Tx) { work(&transaction{tx, context.WithoutCancel(ctx)}) })
 }
 
 // transaction is one of update.

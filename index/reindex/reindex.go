@@ -239,7 +239,7 @@ func (r *Run) Fill(ctx context.Context) error {
 // write adds a batch's rows, and says so, in one transaction. Package must ends it.
 func (r *Run) write(ctx context.Context, batch []kept) {
 	next := r.made
-	must.Do(r.transaction(ctx, func(tx *sql.Tx) {
+	sqlite.Update(ctx, r.db, func(tx *sql.Tx) {
 		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch)
 			VALUES (?, ?, ?, ?)`))
 		defer insert.Close()
@@ -258,7 +258,8 @@ func (r *Run) write(ctx context.Context, batch []kept) {
 			}
 		}
 		store(ctx, tx, Underway, next)
-	}))
+		must.Do(r.cfg.Fail("commit"))
+	})
 	r.made = next
 }
 
@@ -273,37 +274,21 @@ func (r *Run) Next() Overlay {
 // Switch puts Next in force, by one transaction.
 func (r *Run) Switch(ctx context.Context) error {
 	next := r.Next()
-	err := r.transaction(ctx, func(tx *sql.Tx) {
-		must.Get(tx.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
-		if next != r.force {
-			store(ctx, tx, InForce, next)
-		}
-	})
-	if err == nil {
+	return must.Catch(func() {
+		sqlite.Update(ctx, r.db, func(tx *sql.Tx) {
+			must.Get(tx.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
+			if next != r.force {
+				store(ctx, tx, InForce, next)
+			}
+			must.Do(r.cfg.Fail("commit"))
+		})
 		r.report.Switched = next != r.force
 		r.force, r.made = next, next
-	}
-	return err
+	})
 }
 
 func store(ctx context.Context, tx *sql.Tx, key string, o Overlay) {
 	must.Get(tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?, ?)
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
 		key, string(must.Get(json.Marshal(o)))))
-}
-
-// transaction runs f, which package must ends.
-func (r *Run) transaction(ctx context.Context, f func(*sql.Tx)) error {
-	tx, err := r.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
-	if err := must.Catch(func() { f(tx) }); err != nil {
-		return err
-	}
-	if err := r.cfg.Fail("commit"); err != nil {
-		return err
-	}
-	return tx.Commit()
 }

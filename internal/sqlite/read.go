@@ -28,6 +28,14 @@ func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error
 	})
 }
 
+// Update runs work, which package must ends, as it does Update, in a transaction.
+func Update(ctx context.Context, db *sql.DB, work func(*sql.Tx)) {
+	tx := must.Get(db.BeginTx(ctx, nil))
+	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
+	work(tx)
+	must.Do(tx.Commit())
+}
+
 // Rows yields every row of a query. Package must ends it.
 func Rows(ctx context.Context, db Querier, query string, args ...any) iter.Seq[*sql.Rows] {
 	return func(yield func(*sql.Rows) bool) {
