@@ -321,7 +321,7 @@ func TestMarginReportsWhatItVisits(t *testing.T) {
 		}
 		if i%10 == 0 { // 2¹⁶ probes are all that four quarters of maxS allow, here
 			if maxS <= 3 {
-				sameHits(t, "margin without a budget", want, b.reached(nil, &p, maxS, maxProbes))
+				sameHits(t, "margin without a budget", want, b.reached(nil, &p, maxS, 1<<16))
 			}
 		}
 	}

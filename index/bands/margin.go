@@ -57,10 +57,9 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 }
 
 const (
-	askBucket   = 8       // probes by which the place of a bucket is prefetched ahead
-	askPostings = 4       // probes by which its postings are
-	probeGroup  = 32      // probes after which the last bits of near postings are read
-	maxProbes   = 1 << 16 // of 2¹⁸ subsets there are
+	askBucket   = 8  // probes by which the place of a bucket is prefetched ahead
+	askPostings = 4  // probes by which its postings are
+	probeGroup  = 32 // probes after which the last bits of near postings are read
 )
 
 // margin is one margin look-up.
@@ -143,7 +142,6 @@ func (m *margin) key(s subset) uint16 {
 // choose fills probes with the n cheapest subsets of all bands together, or
 // with all that cost less than a quarter of maxS, where those are fewer.
 func (m *margin) choose(n int) {
-	n = min(n, maxProbes)
 	// Search for a cost below which there are at least n and at most 3n subsets,
 	// beginning with that of the last look-up. There seldom are so many of equal cost
 	// that none exists.

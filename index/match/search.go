@@ -32,9 +32,6 @@ func (m *Matcher) Propose(a *verdict.Article) []Proposal {
 	sketches := m.Bands.Candidates(nil, keys, m.policy.Judged)
 	shared := m.Bands.Candidates(nil, passages, m.policy.Passages)
 	n := len(hits) + len(sketches) + len(shared)
-	if n == 0 {
-		return nil
-	}
 	proposals, seen := make([]Proposal, 0, n), make(map[uint32]bool, n)
 	for _, h := range hits {
 		if seen[h.Ordinal] {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // Load reads the snapshot of a catalogue that ends at last, and returns up to where
@@ -35,7 +36,7 @@ func (s *Snapshot) Load(
 	if ctx.Err() != nil {
 		return t, m, ctx.Err() // the next start reads the file
 	}
-	if err := s.discard(); err != nil {
+	if err := sqlite.Remove(s.path); err != nil { // with the log that SQLite kept beside the file of format 1
 		return t, m, fmt.Errorf("snapshot: %w", err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,8 +7,6 @@ import (
 	"sync"
 
 	"github.com/zeebo/xxh3"
-
-	"jianguo/internal/sqlite"
 )
 
 // SnapshotFileName is the file inside the data directory that holds what is
@@ -73,6 +71,3 @@ func (s *Snapshot) Exclude(f func()) {
 	defer s.mu.Unlock()
 	f()
 }
-
-// discard removes the file, and the log that SQLite kept beside the file of format 1. Guarded by mu.
-func (s *Snapshot) discard() error { return sqlite.Remove(s.path) }
