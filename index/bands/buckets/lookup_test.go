@@ -74,18 +74,3 @@ func TestLookups(t *testing.T) {
 		})
 	})
 }
-
-func TestPutAfterLoadPage(t *testing.T) {
-	r := New(true)
-	r.Put(7<<16, 1)
-	loaded := New(true)
-	if err := r.Snapshot(loaded.LoadPage); err != nil {
-		t.Fatal(err)
-	}
-	loaded.Put(7<<16, 2)
-	loaded.Put(7<<16, 1)
-	loaded.Put(1<<63, 3)
-	if got := loaded.Get(loaded.Get(nil, 7<<16), 1<<63); !slices.Equal(got, []uint32{2, 1, 3}) {
-		t.Errorf("got %v", got)
-	}
-}
