@@ -79,26 +79,17 @@ func (v *View) merge(keys []uint32, hits *[batch]byte, marks []byte) (exact, inS
 	return exact, inShard
 }
 
-// Set is an open-addressing set of keys. Keys are hashes, so their low bits are the
-// address. Their high bits address a bitmap in which at most one bit in 32 is set: it sends
-// most keys that are not in the set away without a look at the cells.
+// Set is an open-addressing set of keys. Keys are hashes, so their low bits are the address. At most one cell in four
+// is taken: most keys that are not in the set meet an empty one at once.
 type Set struct {
 	cells []uint32 // 0 is an empty cell; as many as a power of two
-	bits  []uint64
-	shift uint8
 }
 
 // Reset empties the set and makes room for n keys.
-func (s *Set) Reset(n int) {
-	size, width := max(16, 1<<bits.Len(uint(2*n))), max(9, bits.Len(uint(32*n)))
-	s.shift = uint8(32 - width)
-	s.cells, s.bits = make([]uint32, size), make([]uint64, 1<<width/64)
-}
+func (s *Set) Reset(n int) { s.cells = make([]uint32, max(16, 1<<bits.Len(uint(4*n)))) }
 
 // Add adds a key, which is not 0. A set holds no more keys than Reset made room for.
 func (s *Set) Add(key uint32) {
-	bit := key >> s.shift
-	s.bits[bit>>6] |= 1 << (bit & 63)
 	for i := key; ; i++ {
 		if c := &s.cells[i&uint32(len(s.cells)-1)]; *c == 0 || *c == key {
 			*c = key
@@ -108,10 +99,7 @@ func (s *Set) Add(key uint32) {
 }
 
 // mayHave is false for most keys that are not in the set.
-func (s *Set) mayHave(key uint32) bool {
-	bit := key >> s.shift
-	return s.bits[bit>>6]>>(bit&63)&1 != 0
-}
+func (s *Set) mayHave(key uint32) bool { return s.cells[key&uint32(len(s.cells)-1)] != 0 }
 
 // Has says whether the set holds a key.
 func (s *Set) Has(key uint32) bool {
@@ -126,4 +114,4 @@ func (s *Set) Has(key uint32) bool {
 }
 
 // Bytes is the memory of the set.
-func (s *Set) Bytes() int { return 4*len(s.cells) + 8*len(s.bits) }
+func (s *Set) Bytes() int { return 4 * len(s.cells) }
