@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -19,47 +18,28 @@ import (
 func (q *Query) Decode(body []byte) error {
 	body = bytes.TrimSpace(body)
 	q.reset(body)
-	if from, to, ok := q.scanItems(); ok && q.decode(from, body[:from], []byte("[]"), body[to:]) == nil {
+	if from, to, ok := q.scanItems(); ok && q.decode(slices.Concat(body[:from], []byte("[]"), body[to:]), from) == nil {
 		return nil
 	}
 	q.reset(body)
-	return q.decode(-1, body)
+	return q.decode(body, -1)
 }
 
-// decode reads the parts of a body; of one in which the list of ids has been read and stands at scanned, an empty list
-// has its place. Unlike encoding/json, package jsontext refuses half a surrogate pair: it names no character, and two
+// decode reads a body; of one in which the list of ids has been read and stood at scanned, an empty list has its place.
+// Unlike encoding/json, package jsontext refuses half a surrogate pair: it names no character, and two
 // different ids would become one.
-func (q *Query) decode(scanned int, parts ...[]byte) error {
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
-	d.Buffer.Reset()
-	for _, part := range parts {
-		d.Write(part)
-	}
-	size := int64(d.Len())
-	d.Decoder.Reset(&d.Buffer)
+func (q *Query) decode(body []byte, scanned int) error {
 	return must.Catch(func() {
+		d := jsontext.NewDecoder(bytes.NewBuffer(body))
 		if d.PeekKind() != '{' {
 			must.Do(Invalidf("", "the body is not a JSON object"))
 		}
 		q.fields(d, scanned)
-		if d.InputOffset() != size {
+		if d.InputOffset() != int64(len(body)) {
 			must.Do(Invalidf("", "something follows the JSON object of the body"))
 		}
 	})
 }
-
-// decoder is a decoder and what it reads.
-type decoder struct {
-	bytes.Buffer
-	*jsontext.Decoder
-}
-
-var decoders = sync.Pool{New: func() any {
-	d := new(decoder)
-	d.Decoder = jsontext.NewDecoder(&d.Buffer)
-	return d
-}}
 
 // wellFormed is what the decoder has read. Package must ends it, and what follows.
 func wellFormed[T any](v T, err error) T {
@@ -89,7 +69,7 @@ func malformed(err error) error {
 }
 
 // fields reads the object.
-func (q *Query) fields(d *decoder, scanned int) {
+func (q *Query) fields(d *jsontext.Decoder, scanned int) {
 	var text [64]byte
 	wellFormed(d.ReadToken())
 	for d.PeekKind() == '"' {
@@ -122,7 +102,7 @@ func (q *Query) fields(d *decoder, scanned int) {
 }
 
 // items reads the array of ids, or passes the one that has been read.
-func (q *Query) items(d *decoder, scanned int) {
+func (q *Query) items(d *jsontext.Decoder, scanned int) {
 	if scanned >= 0 {
 		if raw := wellFormed(d.ReadValue()); int(d.InputOffset())-len(raw) != scanned {
 			must.Do(errors.New("another list of ids has been read"))

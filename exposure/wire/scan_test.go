@@ -120,7 +120,7 @@ func TestScanIsFast(t *testing.T) {
 		from, to, ok := q.scanItems()
 		if !ok {
 			t.Errorf("%s: not scanned", body)
-		} else if err := q.decode(from, []byte(body[:from]), []byte("[]"), []byte(body[to:])); err != nil {
+		} else if err := q.decode([]byte(body[:from]+"[]"+body[to:]), from); err != nil {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
