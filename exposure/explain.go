@@ -107,9 +107,8 @@ func (s *Store) queryIn(ctx context.Context, history, user string, items []strin
 	}
 	e.mu.Lock()
 	defer g.unlock(e, true)
-	r := s.db.rows(ctx)
-	must.Do(s.load(e, r))
-	must.Do(e.st.Need(r.fetch))
+	must.Do(s.load(ctx, e))
+	must.Do(e.st.Need(s.db.fetch(ctx)))
 	now := s.cfg.Clock().In(s.cfg.Location)
 	info := e.st.Describe(pol, now)
 	info.User, info.History, info.Kinds = user, history, s.cfg.Kinds[history]

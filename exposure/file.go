@@ -165,59 +165,53 @@ func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) {
 	}
 }
 
-// rows reads heads and shards, at most readConnections at once; others wait, no longer than ctx.
-type rows struct {
-	ctx context.Context
-	*database
-}
-
-func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d} }
-
 // one calls use with the only value of a query for a key, whose bytes are valid during the call. found is
-// false where there is none.
-func (r *rows) one(use func([]byte) error, query string, key ...any) (found bool, err error) {
+// false where there is none. At most readConnections do so at once; others wait, no longer than ctx.
+func (d *database) one(ctx context.Context, use func([]byte) error, query string, key ...any) (found bool, err error) {
 	select {
-	case r.slots <- struct{}{}:
-	case <-r.ctx.Done():
-		return false, r.ctx.Err()
+	case d.slots <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
-	defer func() { <-r.slots }()
+	defer func() { <-d.slots }()
 	// With a context that can end, database/sql and the driver each start a goroutine a
 	// query. A row is read sooner than they could interrupt it.
-	err = sqlite.Each(context.WithoutCancel(r.ctx), r.read, query, func(q *sql.Rows) error {
+	err = sqlite.Each(context.WithoutCancel(ctx), d.read, query, func(q *sql.Rows) error {
 		var b sql.RawBytes
 		if err := q.Scan(&b); err != nil {
 			return err
 		}
 		found = true
-		return errors.Join(use(b), r.ctx.Err())
+		return errors.Join(use(b), ctx.Err())
 	}, key...)
 	return found, err
 }
 
 // load is the state of an address, without its shards.
-func (r *rows) load(addr state.Address) (*state.State, error) {
+func (d *database) load(ctx context.Context, addr state.Address) (*state.State, error) {
 	s := &state.State{}
-	_, err := r.one(func(b []byte) (err error) {
+	_, err := d.one(ctx, func(b []byte) (err error) {
 		s, err = state.DecodeHead(b, addr)
 		return err
 	}, "SELECT head FROM user WHERE history = ? AND user = ?", addr.History, addr.User)
 	return s, wrap.Err(err, "exposure: read user %q", addr.User)
 }
 
-// fetch is a state.Fetcher.
-func (r *rows) fetch(shards []*state.Shard) error {
-	for _, sh := range shards {
-		decode := func(b []byte) error { return state.DecodeShard(b, sh) }
-		found, err := r.one(decode, "SELECT data FROM shard WHERE id = ?", sh.ID())
-		switch {
-		case err != nil:
-			return fmt.Errorf("exposure: read shard %d: %w", sh.ID(), err)
-		case !found:
-			return fmt.Errorf("exposure: shard %d is missing: %w", sh.ID(), ErrCorrupt)
+// fetch reads shards.
+func (d *database) fetch(ctx context.Context) state.Fetcher {
+	return func(shards []*state.Shard) error {
+		for _, sh := range shards {
+			decode := func(b []byte) error { return state.DecodeShard(b, sh) }
+			found, err := d.one(ctx, decode, "SELECT data FROM shard WHERE id = ?", sh.ID())
+			switch {
+			case err != nil:
+				return fmt.Errorf("exposure: read shard %d: %w", sh.ID(), err)
+			case !found:
+				return fmt.Errorf("exposure: shard %d is missing: %w", sh.ID(), ErrCorrupt)
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 // VerifyFile reads a whole state file and returns an error that joins everything it finds

@@ -305,11 +305,10 @@ func lookView(e *entry, now time.Time, mark func(*state.View)) bool {
 
 // read makes sure that the whole state is in memory. The caller holds e.mu.
 func (s *Store) read(ctx context.Context, e *entry) error {
-	rows := s.db.rows(ctx)
-	if err := s.load(e, rows); err != nil {
+	if err := s.load(ctx, e); err != nil {
 		return err
 	}
-	if err := e.st.Need(rows.fetch); err != nil {
+	if err := e.st.Need(s.db.fetch(ctx)); err != nil {
 		return err
 	}
 	e.hits++

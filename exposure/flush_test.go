@@ -21,11 +21,10 @@ func stateOf(t *testing.T, s *Store, user string) string {
 	defer g.release(e, -1, true)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := s.db.rows(context.Background())
-	if err := s.load(e, r); err != nil {
+	if err := s.load(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.st.Need(r.fetch); err != nil {
+	if err := e.st.Need(s.db.fetch(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	return e.st.String()

@@ -328,11 +328,11 @@ func (s *core) entry(history, user string) (c *cache, e *entry, known bool) {
 }
 
 // load reads the row if it has not been read. The caller holds mu for writing.
-func (s *core) load(e *entry, r *rows) error {
+func (s *core) load(ctx context.Context, e *entry) error {
 	if e.st != nil {
 		return nil
 	}
-	st, err := r.load(e.addr)
+	st, err := s.db.load(ctx, e.addr)
 	if err == nil {
 		e.st, e.hits = st.Adopt(e.pol, s.cfg.Location), 0
 	}

@@ -111,12 +111,12 @@ func (s *writer) apply(ctx context.Context, history string, ev *event) (links st
 	if ev.Kind == state.Forget {
 		s.forgotten = append(s.forgotten, ev.user)
 	}
-	err = s.change(ctx, history, ev.user, func(e *entry, r *rows) error {
+	err = s.change(ctx, history, ev.user, func(e *entry) error {
 		links = e.st.Links
-		err := e.st.Apply(e.pol, &ev.Event, r.fetch)
+		err := e.st.Apply(e.pol, &ev.Event, s.db.fetch(ctx))
 		if errors.Is(err, ErrCorrupt) {
 			s.quarantine(e, err)
-			err = e.st.Apply(e.pol, &ev.Event, r.fetch)
+			err = e.st.Apply(e.pol, &ev.Event, s.db.fetch(ctx))
 		}
 		return err
 	})
@@ -126,7 +126,7 @@ func (s *writer) apply(ctx context.Context, history string, ev *event) (links st
 // linksOf implements states.
 func (s *writer) linksOf(ctx context.Context, user string) (all state.Links) {
 	for history := range s.policies {
-		must.Do(s.change(ctx, history, user, func(e *entry, _ *rows) error {
+		must.Do(s.change(ctx, history, user, func(e *entry) error {
 			all.Join(e.st.Links)
 			return nil
 		}))
@@ -138,18 +138,17 @@ func (s *writer) linksOf(ctx context.Context, user string) (all state.Links) {
 func (s *writer) tell(ctx context.Context, ev *event) { s.spread(ctx, s, ev, s.historiesOf(ev)) }
 
 // change changes the entry of a user in a history, which the next flush then writes.
-func (s *writer) change(ctx context.Context, history, user string, do func(*entry, *rows) error) error {
+func (s *writer) change(ctx context.Context, history, user string, do func(*entry) error) error {
 	g, e, _ := s.entry(history, user)
 	e.mu.Lock()
 	defer g.unlock(e, true)
-	r := s.db.rows(ctx)
-	if err := s.load(e, r); errors.Is(err, ErrCorrupt) {
+	if err := s.load(ctx, e); errors.Is(err, ErrCorrupt) {
 		s.quarantine(e, err)
 	} else if err != nil {
 		return err
 	}
 	s.due(g, e)
-	return do(e, r)
+	return do(e)
 }
 
 // due adds an entry to the next flush, after setting aside what the running flush has not
@@ -233,7 +232,7 @@ func (s *writer) expire(ctx context.Context, addr state.Address, now time.Time) 
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
 	var unlink []string
-	err := s.change(ctx, addr.History, addr.User, func(e *entry, _ *rows) error {
+	err := s.change(ctx, addr.History, addr.User, func(e *entry) error {
 		if !e.st.Stale(e.pol, now) { // an event came meanwhile
 			return nil
 		}
