@@ -12,8 +12,6 @@ import (
 
 func keyBytes(key uint32) []byte { return binary.LittleEndian.AppendUint32(nil, key) }
 
-func lanesOf(shards ...*bloom.BloomFilter) Lanes { return NewLanes(shards) }
-
 func newView(l Lanes, exact ...uint32) *View {
 	v := &View{Lanes: l}
 	v.Set.Reset(len(exact))
@@ -41,7 +39,7 @@ func TestMarkIsBloom(t *testing.T) {
 			}
 			shards = append(shards, f)
 		}
-		v := newView(lanesOf(shards...), 17, 4711)
+		v := newView(NewLanes(shards), 17, 4711)
 		v.Excepted = []uint32{4, 44}
 		for key := uint32(1); key < 6000; key += 1 + rng.Uint32N(20) {
 			newest := -1
@@ -66,32 +64,6 @@ func TestMarkIsBloom(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestLanesAreReused builds lanes again and again in the same memory.
-func TestLanesAreReused(t *testing.T) {
-	for round := range 50 {
-		var shards []*bloom.BloomFilter
-		for range rand.IntN(6) {
-			f := bloom.NewWithEstimates(uint(50+rand.IntN(500)), 0.001)
-			for range 50 {
-				f.Add(keyBytes(rand.Uint32N(1000)))
-			}
-			shards = append(shards, f)
-		}
-		l := NewLanes(shards)
-		for key := range uint32(1000) {
-			want := -1
-			for i, f := range shards {
-				if f.Test(keyBytes(key)) {
-					want = i
-				}
-			}
-			if got := l.Rank(key); got != want {
-				t.Fatalf("round %d, key %d: rank %d, want %d", round, key, got, want)
-			}
-		}
-	}
 }
 
 func TestReduce(t *testing.T) {
@@ -150,7 +122,7 @@ func BenchmarkMark(b *testing.B) {
 		}
 		for _, fresh := range []bool{false, true} {
 			b.Run(c.name+map[bool]string{true: "/new", false: "/kept"}[fresh], func(b *testing.B) {
-				v, marks, best := newView(lanesOf(shards...)), make([]byte, len(keys)), time.Hour
+				v, marks, best := newView(NewLanes(shards)), make([]byte, len(keys)), time.Hour
 				for range b.N {
 					start := time.Now()
 					if fresh {

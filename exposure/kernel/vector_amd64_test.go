@@ -8,16 +8,6 @@ import (
 	"unsafe"
 )
 
-// eachWay runs f in every way that this build has of testing keys.
-func eachWay(f func(way string)) {
-	defer func(have bool) { haveAVX2 = have }(haveAVX2)
-	if haveAVX2 {
-		f("AVX2")
-	}
-	haveAVX2 = false
-	f("plain")
-}
-
 // TestLocations holds the locations of the assembly, and of plain Go, to a division, for
 // moduli of all sizes and for numbers near those where the quotient changes.
 func TestLocations(t *testing.T) {

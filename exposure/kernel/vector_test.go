@@ -30,6 +30,16 @@ func TestVectorIsPlain(t *testing.T) {
 	}
 }
 
+// eachWay runs f in every way that this build has of testing keys.
+func eachWay(f func(way string)) {
+	defer func(have bool) { haveAVX2 = have }(haveAVX2)
+	if haveAVX2 {
+		f("AVX2")
+	}
+	haveAVX2 = false
+	f("plain")
+}
+
 func checkMark(t *testing.T, rng *rand.Rand, m uint32, k, shards uint8, n uint16) {
 	t.Helper()
 	keys := make([]uint32, n)
@@ -55,7 +65,7 @@ func checkMark(t *testing.T, rng *rand.Rand, m uint32, k, shards uint8, n uint16
 			held++
 		}
 	}
-	v := newView(lanesOf(filters...))
+	v := newView(NewLanes(filters))
 	eachWay(func(way string) {
 		got := make([]byte, n)
 		if _, in := v.Mark(keys, got); !slices.Equal(got, want) || in != held {
@@ -76,7 +86,7 @@ func TestInterleave(t *testing.T) {
 			}
 			filters = append(filters, bloom.FromWithM(words, m, 4))
 		}
-		g := &lanesOf(filters...)[0]
+		g := &NewLanes(filters)[0]
 		for l := range uint64(m) {
 			for s, words := range g.words[:g.n] {
 				if uint64(g.at(l)>>(s<<g.unit)&1) != words[l>>6]>>(l&63)&1 {

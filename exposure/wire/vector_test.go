@@ -9,6 +9,16 @@ import (
 	"unicode/utf8"
 )
 
+// eachWay runs f in every way that this build has of finding and hashing ids.
+func eachWay(f func(way string)) {
+	defer func(have bool) { haveAVX2 = have }(haveAVX2)
+	if haveAVX2 {
+		f("AVX2")
+	}
+	haveAVX2 = false
+	f("plain")
+}
+
 // FuzzQuotes holds the map of quotes, in assembly and in plain Go, to a look at each byte.
 func FuzzQuotes(f *testing.F) {
 	f.Add([]byte{}, uint8(0))
