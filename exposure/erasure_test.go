@@ -27,9 +27,7 @@ func TestErasure(t *testing.T) {
 			holds := func(first, messages uint64) {
 				t.Helper()
 				stream, err := js.Stream(ctx, eventlog.StreamName)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f.must(err)
 				if got := stream.CachedInfo().State; got.FirstSeq != first || got.Msgs != messages {
 					t.Fatalf("the log begins at %d and holds %d, want %d and %d", got.FirstSeq, got.Msgs, first, messages)
 				}
@@ -37,9 +35,7 @@ func TestErasure(t *testing.T) {
 			for i := range 30 {
 				f.report(state.Seen, "u", fmt.Sprint("flushed", i))
 			}
-			if err := f.Flush(ctx); err != nil {
-				t.Fatal(err)
-			}
+			f.must(f.Flush(ctx))
 			for i := range 20 {
 				f.report(state.Seen, "u", fmt.Sprint("not", i))
 			}
@@ -51,9 +47,7 @@ func TestErasure(t *testing.T) {
 			if got := f.unseenOf("u", "flushed0", "flushed29", "not0", "not19", "new"); !slices.Equal(got, []string{"new"}) {
 				t.Fatalf("got %v", got)
 			}
-			if err := f.Flush(ctx); err != nil {
-				t.Fatal(err)
-			}
+			f.must(f.Flush(ctx))
 			holds(51, 0)
 			f.report(state.Seen, "u", "more")
 			f.crash()
@@ -75,12 +69,8 @@ func TestLogLostItsBegin(t *testing.T) {
 	f.fail(errors.New("killed"))
 	f.Close()
 	stream, err := js.Stream(ctx, eventlog.StreamName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Purge(ctx, jetstream.WithPurgeSequence(31)); err != nil {
-		t.Fatal(err)
-	}
+	f.must(err)
+	f.must(stream.Purge(ctx, jetstream.WithPurgeSequence(31)))
 	f.open()
 	if lost := f.counter("jianguo_exposure_events_lost_total"); lost != 30 {
 		t.Errorf("%v events lost", lost)
@@ -97,9 +87,7 @@ func (f *fixture) counter(name string) float64 {
 	r := prometheus.NewRegistry()
 	r.MustRegister(f.Collectors()...)
 	all, err := r.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	for _, m := range all {
 		if m.GetName() == name {
 			return m.GetMetric()[0].GetCounter().GetValue()

@@ -16,9 +16,7 @@ import (
 func (f *fixture) explained(user, item, want string) *trace.Explanation {
 	f.t.Helper()
 	x, err := f.Explain(f.t.Context(), user, item, "")
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	if !regexp.MustCompile(`^` + want + `$`).MatchString(x.String()) {
 		f.t.Errorf("%s: got\n%swant\n%s", item, x, want)
 	}

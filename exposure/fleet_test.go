@@ -76,26 +76,25 @@ func startFleet(t *testing.T, cfg Config) *fleetTest {
 	return f
 }
 
+func (f *fleetTest) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 func (f *fleetTest) open(i int) {
 	f.t.Helper()
 	cfg := f.cfg
 	conn, err := redis.Open(f.redis, "test")
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	bucket := func(ctx context.Context) (jetstream.KeyValue, error) { return redis.Bucket(ctx, f.js, "", 1) }
 	kv, err := bucket(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	acks, err := redis.Listen(f.js.Conn(), conn)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	log, err := eventlog.Open(f.t.Context(), f.js, eventlog.Config{Kinds: []string{string(state.Linked), string(state.Unlinked)}}, quiet)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	cfg.Path, cfg.Log = filepath.Join(f.t.TempDir(), "exposure.db"), log
 	cfg.Shared = &Shared{Redis: conn, Acks: acks, Owners: &redis.Owners{KV: kv, Bucket: bucket, Name: fmt.Sprintf("s%d-%d", i, rand.Uint32()), Logger: quiet}}
 	if f.two[i], err = Open(f.t.Context(), cfg); err != nil {
@@ -107,13 +106,9 @@ func (f *fleetTest) open(i int) {
 // logged at two times.
 func (f *fleetTest) sharedState(history, user string) string {
 	rec, err := f.two[0].fleet.Redis.Get(f.t.Context(), state.Address{History: history, User: user})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	st, err := rec.State(state.Address{History: history, User: user})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	return timeless(st.String())
 }
 
@@ -168,9 +163,7 @@ func (f *fleetTest) events(r *rand.Rand, users []string, n int) {
 		}
 		i := r.IntN(2)
 		before, err := f.two[i].cfg.Log.State(f.t.Context())
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		f.must(err)
 		ctx, cancel := context.WithTimeout(f.t.Context(), patience) // a Redis that has ended would be waited for without an end
 		err = f.two[i].Expose(ctx, ev)
 		cancel()
@@ -190,9 +183,7 @@ func (f *fleetTest) events(r *rand.Rand, users []string, n int) {
 func (f *fleetTest) takenBack(user string, after uint64) bool {
 	f.t.Helper()
 	stream, err := f.js.Stream(f.t.Context(), eventlog.StreamName)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	for _, kind := range []state.EventKind{state.Unsee, state.Forget} {
 		subject := (&Event{Kind: kind}).subject(redis.PartitionOf(user))
 		for seq := after + 1; ; seq++ {
@@ -200,9 +191,7 @@ func (f *fleetTest) takenBack(user string, after uint64) bool {
 			if errors.Is(err, jetstream.ErrMsgNotFound) {
 				break
 			}
-			if err != nil {
-				f.t.Fatal(err)
-			}
+			f.must(err)
 			if seq = m.Sequence; wire.UserOf(m.Data) == user {
 				return true
 			}
@@ -249,9 +238,7 @@ func TestSharedStore(t *testing.T) {
 		})
 		f.events(r, users, 150)
 		verified.Wait()
-		if err := f.two[round%2].Close(); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.two[round%2].Close())
 		f.open(round % 2)
 	}
 	f.same(users)
@@ -402,16 +389,12 @@ func TestFencedWrites(t *testing.T) {
 func TestMovesIntoRedis(t *testing.T) {
 	f := startFleet(t, Config{})
 	f.alone.report(state.Seen, "u", "a")
-	if err := f.alone.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.alone.Close())
 	for _, s := range f.two {
 		s.Close()
 	}
 	redis, err := redis.Open(f.redis, "empty")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.must(err)
 	defer redis.Close()
 	cfg := f.alone.cfg
 	cfg.Shared = &Shared{Redis: redis}

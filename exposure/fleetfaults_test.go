@@ -71,9 +71,7 @@ func TestDamagedRecords(t *testing.T) {
 		for n := 0; neighbour == user || redis.PartitionOf(neighbour) != redis.PartitionOf(user); n++ {
 			neighbour = fmt.Sprint(name, n)
 		}
-		if err := f.two[0].Expose(t.Context(), Event{Kind: state.Seen, User: user, Items: ids(0, 80)}); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.two[0].Expose(t.Context(), Event{Kind: state.Seen, User: user, Items: ids(0, 80)}))
 		unseenIn(t, f.two[1], user, "i0") // which has the state in memory from now on
 		c.damage("test:{" + user + "}:")
 		for i, who := range []string{neighbour, user, user} {
@@ -96,9 +94,7 @@ func TestDamagedRecords(t *testing.T) {
 		}
 		others := func() []string {
 			rec, err := f.two[0].fleet.Redis.Get(t.Context(), state.Address{User: user})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f.must(err)
 			return rec.Others
 		}
 		if got := slices.Contains(others(), redis.Aside); got == c.kept {
@@ -128,13 +124,9 @@ func (f *fleetTest) hdelShards(key string) {
 func TestForgedProgress(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, Config{})
-	if err := f.seen(f.two[0], "u", "a"); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.seen(f.two[0], "u", "a"))
 	log, err := f.two[0].cfg.Log.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.must(err)
 	f.do("CLIENT", "PAUSE", "600000", "ALL")
 	forge := func() {
 		for p := range redis.Partitions {
@@ -162,9 +154,7 @@ func TestRefusedIsAnswered(t *testing.T) {
 	f := startFleet(t, Config{})
 	for i := range testbed.Count(20, 50, 200) {
 		a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
-		if err := f.two[i%2].Expose(t.Context(), Event{Kind: state.Link, User: a, From: b}); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.two[i%2].Expose(t.Context(), Event{Kind: state.Link, User: a, From: b}))
 		if err := f.two[1-i%2].Expose(t.Context(), Event{Kind: state.Link, User: b, From: a}); !errors.Is(err, ErrLink) {
 			t.Errorf("a circle: %v", err)
 		}
@@ -179,24 +169,16 @@ func TestRefusedForGood(t *testing.T) {
 		return f.two[0].Expose(t.Context(), Event{Kind: kind, User: user, From: from})
 	}
 	for _, from := range []string{"b", "c", "d", "e"} {
-		if err := link(state.Link, string(from[0]-1), from); err != nil {
-			t.Fatal(err)
-		}
+		f.must(link(state.Link, string(from[0]-1), from))
 	}
 	for _, u := range []string{"b", "c", "d", "e"} { // behind what the links tell their owners
-		if err := f.seen(f.two[0], u, "last"); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.seen(f.two[0], u, "last"))
 	}
 	if err := link(state.Link, "e", "f"); !errors.Is(err, ErrLink) {
 		t.Fatal("a fifth link in a row:", err)
 	}
-	if err := link(state.Unlink, "a", "b"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.seen(f.two[0], "f", "x"); err != nil {
-		t.Fatal(err)
-	}
+	f.must(link(state.Unlink, "a", "b"))
+	f.must(f.seen(f.two[0], "f", "x"))
 	for i := range f.two {
 		f.two[i].Close()
 	}
@@ -204,9 +186,7 @@ func TestRefusedForGood(t *testing.T) {
 		f.open(i)
 	}
 	for i := 0; i < 100; i++ { // a report of each partition is behind what is applied again
-		if err := f.seen(f.two[0], fmt.Sprint("u", i), "last"); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.seen(f.two[0], fmt.Sprint("u", i), "last"))
 	}
 	if got := unseenIn(t, f.two[1], "e", "x"); len(got) == 0 {
 		t.Error("a refused link counts")
@@ -225,9 +205,7 @@ func TestLinkedUnseeIsRefused(t *testing.T) {
 		user, from := fmt.Sprint("ann", i), fmt.Sprint("phone", i)
 		for _, ev := range []Event{{Kind: state.Seen, User: from, Items: items}, {Kind: state.Link, User: user, From: from},
 			{Kind: state.Seen, User: user, Items: items[:1]}} {
-			if err := f.two[0].Expose(t.Context(), ev); err != nil {
-				t.Fatal(err)
-			}
+			f.must(f.two[0].Expose(t.Context(), ev))
 		}
 		err := f.two[0].Expose(t.Context(), Event{Kind: state.Unsee, User: user, Items: items[:80]})
 		if got := unseenIn(t, f.two[0], user, items[0]); !errors.Is(err, ErrExceptions) || len(got) > 0 {
@@ -279,9 +257,7 @@ func TestHandedOnOnce(t *testing.T) {
 	back, kept := others[0], others[1]
 	applied := func() { // what partition 0 has handed on, too
 		for _, u := range []string{zero, back, kept} {
-			if err := f.seen(f.two[0], u, "last"); err != nil {
-				t.Fatal(err)
-			}
+			f.must(f.seen(f.two[0], u, "last"))
 		}
 	}
 	for subject, body := range map[string]string{"exposures.seen": `{"user":"` + back + `","items":["x"]}`,
@@ -294,12 +270,8 @@ func TestHandedOnOnce(t *testing.T) {
 	if got := unseenIn(t, f.two[1], back, "x"); len(got) > 0 {
 		t.Fatal("x is not seen")
 	}
-	if err := f.two[0].Expose(t.Context(), Event{Kind: state.Unsee, User: back, Items: []string{"x"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.seen(f.two[0], kept, "y"); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.two[0].Expose(t.Context(), Event{Kind: state.Unsee, User: back, Items: []string{"x"}}))
+	f.must(f.seen(f.two[0], kept, "y"))
 	for i := range f.two {
 		f.two[i].Close()
 	}
@@ -320,13 +292,9 @@ func TestHandedOnOnce(t *testing.T) {
 func TestSecretLost(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, Config{})
-	if err := f.seen(f.two[0], "u", "a"); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.seen(f.two[0], "u", "a"))
 	conn, err := redis.Open(f.redis, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.must(err)
 	defer conn.Close()
 	f.do("DEL", "test:secret")
 	f.eventually("the secret is back", func() bool { s, err := conn.Secret(t.Context(), nil); return err == nil && s != nil })
@@ -340,9 +308,7 @@ func TestSecretLost(t *testing.T) {
 	for _, s := range f.two {
 		s.Close()
 	}
-	if err := conn.Client.Do(t.Context(), conn.Client.B().Del().Key("test:secret").Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(conn.Client.Do(t.Context(), conn.Client.B().Del().Key("test:secret").Build()).Error())
 	_, err = Open(t.Context(), cfg)
 	if !errors.Is(err, redis.ErrLive) || !strings.Contains(err.Error(), "restore the key test:secret") || !strings.Contains(err.Error(), "to start afresh") {
 		t.Errorf("a start without the secret: %v", err)
@@ -360,9 +326,7 @@ func TestEvictionIsSaid(t *testing.T) {
 	reg.MustRegister(f.two[0].Collectors()...)
 	evicts := func() float64 {
 		families, err := reg.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.must(err)
 		for _, family := range families {
 			if family.GetName() == "jianguo_exposure_store_evicts" {
 				return family.Metric[0].GetGauge().GetValue()
@@ -391,9 +355,7 @@ func TestReadyWhilePartitionsMove(t *testing.T) {
 	})
 	f.two[1].Close()
 	f.eventually("one owns all", func() bool {
-		if err := s.Trouble(); err != nil {
-			t.Fatal(err)
-		}
+		f.must(s.Trouble())
 		return s.fleet.Owners.Owned.Load() == redis.Partitions
 	})
 }

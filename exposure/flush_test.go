@@ -64,9 +64,7 @@ func TestFlushIsABarrier(t *testing.T) {
 	}
 	report(30)
 	f.report(state.Seen, "gone", "x")
-	if err := f.Flush(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Flush(context.Background()))
 	f.restart() // so that no user is in memory
 	report(40)
 	f.unseenOf("u03", "1") // these are read before the flush
@@ -79,17 +77,11 @@ func TestFlushIsABarrier(t *testing.T) {
 	report(50)
 	f.unseenOf("u04", "1") // and these in its midst
 	f.unseenOf("u18", "1")
-	if err := f.Forget(context.Background(), "u16"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Unsee(context.Background(), "u15", "", []string{fmt.Sprint(n), "1"}); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Forget(context.Background(), "u16"))
+	f.must(f.Unsee(context.Background(), "u15", "", []string{fmt.Sprint(n), "1"}))
 	report(3)
 	close(goOn)
-	if err := <-flushed; err != nil {
-		t.Fatal(err)
-	}
+	f.must(<-flushed)
 	live := map[string]string{}
 	for _, u := range users {
 		live[u] = stateOf(t, f.Store, u)
@@ -105,12 +97,8 @@ func TestFlushIsABarrier(t *testing.T) {
 		c := f.cfg
 		c.Path, c.Log, c.Fail = path, l, nil
 		s, err := Open(context.Background(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.WaitReady(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		f.must(err)
+		f.must(s.WaitReady(context.Background()))
 		return s
 	}
 	file := open(f.cfg.Path, prefix)
@@ -148,9 +136,7 @@ func TestQuarantine(t *testing.T) {
 		f := newFixture(t, Config{FailClosed: closed})
 		f.report(state.Seen, "u", "a")
 		f.report(state.Seen, "v", "a")
-		if err := f.Flush(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.Flush(context.Background()))
 		if _, err := f.db.write.Exec("UPDATE user SET head = substr(head, 1, 5) || x'ffff' || substr(head, 8) WHERE user = 'u'"); err != nil {
 			t.Fatal(err)
 		}
@@ -172,9 +158,7 @@ func TestQuarantine(t *testing.T) {
 		if err != nil || rep.Quarantined != 1 || rep.Users != 2 {
 			t.Fatalf("%+v, %v", rep, err)
 		}
-		if err := f.Forget(context.Background(), "u"); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.Forget(context.Background(), "u"))
 		f.restart()
 		if rep, err = VerifyFile(context.Background(), f.cfg.Path); err != nil || rep.Quarantined != 0 || rep.Users != 1 {
 			t.Fatalf("after forget: %+v, %v", rep, err)
@@ -193,9 +177,7 @@ func TestDamagedShard(t *testing.T) {
 			}
 		}
 		report(0, 40)
-		if err := f.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.Flush(t.Context()))
 		f.restart()
 		if _, err := f.db.write.Exec(broken); err != nil {
 			t.Fatal(err)
@@ -247,9 +229,7 @@ func TestUnflushedIsBounded(t *testing.T) {
 		t.Errorf("%d keys are unflushed, the bound is %d", n, bound)
 	}
 	close(goOn)
-	if err := f.w.applied.Wait(t.Context(), events, f.Err); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.w.applied.Wait(t.Context(), events, f.Err))
 }
 
 // TestRelax: at_least gives back what only shards hold, oldest shard first, and never
@@ -266,9 +246,7 @@ func TestRelax(t *testing.T) {
 	prev := 0
 	for _, n := range []int{1, 2, 10, 64, 100, 400} {
 		r, err := f.Filter(context.Background(), Request{User: "u", Items: ask, AtLeast: n})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.must(err)
 		if len(r.Items) != 1 || r.Items[0] != "new" {
 			t.Fatalf("at least %d: items %v", n, r.Items)
 		}
@@ -305,9 +283,7 @@ func TestExceptionsAreBounded(t *testing.T) {
 	for _, id := range all {
 		f.report(state.Seen, "u", id)
 	}
-	if err := f.Unsee(ctx, "u", "", all[:64]); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Unsee(ctx, "u", "", all[:64]))
 	if err := f.Unsee(ctx, "u", "", all[64:65]); !errors.Is(err, ErrExceptions) {
 		t.Fatalf("got %v", err)
 	}
@@ -316,9 +292,7 @@ func TestExceptionsAreBounded(t *testing.T) {
 		t.Fatalf("%d of 64 un-seen items come back", len(got))
 	}
 	f.report(state.Seen, "u", all[:30]...) // seen again, they need no exception
-	if err := f.Unsee(ctx, "u", "", all[64:74]); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Unsee(ctx, "u", "", all[64:74]))
 	if got := f.unseenOf("u", all...); len(got) != 44 || got[0] != all[30] {
 		t.Fatalf("%d come back", len(got))
 	}
@@ -334,9 +308,7 @@ func TestSeenAgainKeepsItsNewestDay(t *testing.T) {
 			f.report(state.Seen, "u", id)
 		}
 		// Before: in April, which is forgotten in June; now it is May.
-		if err := f.Expose(context.Background(), Event{Kind: state.Seen, User: "u", Items: []string{"a"}, At: f.clock.now().Add(-40 * 24 * time.Hour)}); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.Expose(context.Background(), Event{Kind: state.Seen, User: "u", Items: []string{"a"}, At: f.clock.now().Add(-40 * 24 * time.Hour)}))
 		f.clock.advance(30 * 24 * time.Hour)
 		if got := f.unseenOf("u", "a", "new"); len(got) != 1 || got[0] != "new" {
 			t.Fatalf("%d between: in June, got %v", between, got)
@@ -363,9 +335,7 @@ func TestNewerStateFile(t *testing.T) {
 		}
 	}
 	f.db, err = openDatabase(context.Background(), f.cfg.Path, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.must(err)
 	if _, err := f.db.write.Exec("UPDATE meta SET value = '1' WHERE name = 'format'"); err != nil {
 		t.Fatal(err)
 	}

@@ -194,10 +194,3 @@ func TestLinkEnds(t *testing.T) {
 		t.Fatalf("%+v %v", rep, err)
 	}
 }
-
-func (f *fixture) must(err error) {
-	f.t.Helper()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-}

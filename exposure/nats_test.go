@@ -111,9 +111,7 @@ func TestStreamFull(t *testing.T) {
 	if !full {
 		t.Fatal("the stream never filled")
 	}
-	if err := f.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Flush(ctx))
 	f.report(state.Seen, "u", "after")
 	if got := f.unseenOf("u", "after", long+"0", "new"); !slices.Equal(got, []string{"new"}) {
 		t.Fatalf("got %v", got)
@@ -130,14 +128,10 @@ func TestNewLog(t *testing.T) {
 	f, _ := natsFixture(t, eventlog.Config{}, Config{})
 	f.report(state.Seen, "u", "a", "b", "c")
 	f.report(state.Seen, "u", "d")
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Close())
 	_, js := startNATS(t, t.TempDir(), false)
 	log, err := eventlog.Open(context.Background(), js, eventlog.Config{}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.must(err)
 	if _, err := js.Publish(context.Background(), "exposures.seen.0", []byte(`{"user":"u","items":["e"]}`)); err != nil {
 		t.Fatal(err)
 	}

@@ -56,9 +56,7 @@ func TestLateReport(t *testing.T) {
 		f.clock.unix.Store(time.Date(2024, 5, 31, 23, 59, 0, 0, shanghai).Unix())
 		for i, at := range []time.Time{f.clock.now().AddDate(-30, 0, 0), f.clock.now().AddDate(0, -2, 0), f.clock.now().AddDate(30, 0, 0)} {
 			user := string(rune('a' + i))
-			if err := f.Expose(context.Background(), Event{Kind: state.Seen, User: user, Items: []string{"late"}, At: at}); err != nil {
-				t.Fatal(err)
-			}
+			f.must(f.Expose(context.Background(), Event{Kind: state.Seen, User: user, Items: []string{"late"}, At: at}))
 			if got := f.unseenOf(user, "late", "new"); !slices.Equal(got, []string{"new"}) {
 				t.Errorf("%v, reported of %s: %q", p.Kind, at, got)
 			}

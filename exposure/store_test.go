@@ -69,13 +69,16 @@ func newFixture(t testing.TB, cfg Config) *fixture {
 func (f *fixture) open() {
 	f.t.Helper()
 	s, err := Open(context.Background(), f.cfg)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	f.Store = s
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := s.WaitReady(ctx); err != nil {
+	f.must(s.WaitReady(ctx))
+}
+
+func (f *fixture) must(err error) {
+	f.t.Helper()
+	if err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -90,9 +93,7 @@ func (f *fixture) crash() {
 // restart closes in good order.
 func (f *fixture) restart() {
 	f.t.Helper()
-	if err := f.Store.Close(); err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(f.Store.Close())
 	f.open()
 }
 
@@ -106,17 +107,13 @@ func (f *fixture) end() {
 
 func (f *fixture) report(kind state.EventKind, user string, items ...string) {
 	f.t.Helper()
-	if err := f.Expose(context.Background(), Event{Kind: kind, User: user, Items: items}); err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(f.Expose(context.Background(), Event{Kind: kind, User: user, Items: items}))
 }
 
 func (f *fixture) unseenOf(user string, items ...string) []string {
 	f.t.Helper()
 	r, err := f.Filter(context.Background(), Request{User: user, Items: items})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	if r.Degraded != "" {
 		f.t.Fatalf("degraded: %s", r.Degraded)
 	}
@@ -149,16 +146,12 @@ func TestFirstUse(t *testing.T) {
 	if got := f.unseenOf("u", "a", "c"); !slices.Equal(got, []string{"c"}) {
 		t.Fatalf("a day after: got %v", got)
 	}
-	if err := f.Unsee(context.Background(), "u", "", []string{"a"}); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Unsee(context.Background(), "u", "", []string{"a"}))
 	f.restart()
 	if got := f.unseenOf("u", "a", "b"); !slices.Equal(got, []string{"a"}) {
 		t.Fatalf("after un-see: got %v", got)
 	}
-	if err := f.Forget(context.Background(), "u"); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Forget(context.Background(), "u"))
 	if got := f.unseenOf("u", "a", "b"); len(got) != 2 {
 		t.Fatalf("after forget: got %v", got)
 	}
@@ -172,9 +165,7 @@ func TestManyShards(t *testing.T) {
 			for i := 0; i < len(seen); i += 37 {
 				f.report(state.Seen, "u", seen[i:min(i+37, len(seen))]...)
 				if i%1000 < 37 {
-					if err := f.Flush(context.Background()); err != nil {
-						t.Fatal(err)
-					}
+					f.must(f.Flush(context.Background()))
 				}
 			}
 			for range 3 {
@@ -191,9 +182,7 @@ func TestManyShards(t *testing.T) {
 				f.restart()
 			}
 			info, err := f.Query(context.Background(), "u", "", []string{seen[0], seen[4999]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f.must(err)
 			t.Logf("%+v", info)
 		})
 	}

@@ -16,14 +16,10 @@ func TestSweepLoop(t *testing.T) {
 	for i := range users {
 		f.report(state.Seen, fmt.Sprint("u", i), "a")
 	}
-	if err := f.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Flush(t.Context()))
 	left := func() int64 {
 		rep, err := VerifyFile(t.Context(), f.cfg.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.must(err)
 		return rep.Users
 	}
 	if got := left(); got != users {
@@ -41,28 +37,18 @@ func TestSweep(t *testing.T) {
 		Policies: map[string]state.Policy{"": {Capacity: 64, Tail: 16}, "monthly": {Kind: state.Calendar, Capacity: 64, Large: -1, Tail: 16, Months: 1}}})
 	ctx := context.Background()
 	see := func(user, scene string, n int) {
-		if err := f.Expose(ctx, Event{Kind: state.Seen, User: user, Scene: scene, Items: ids(0, n)}); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.Expose(ctx, Event{Kind: state.Seen, User: user, Scene: scene, Items: ids(0, n)}))
 	}
 	see("old", "", 300)
 	see("old", "news", 100)
 	f.clock.advance(6 * 24 * time.Hour)
 	see("young", "", 300)
-	if err := f.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
+	f.must(f.Flush(ctx))
 	count := func() (users, shards int64) {
-		if err := f.Sweep(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Flush(ctx); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.Sweep(ctx))
+		f.must(f.Flush(ctx))
 		rep, err := VerifyFile(ctx, f.cfg.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.must(err)
 		return rep.Users, rep.Shards
 	}
 	if users, shards := count(); users != 2 || shards != 5+2 {

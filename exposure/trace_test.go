@@ -17,9 +17,7 @@ import (
 func (f *fixture) traceOf(user string) string {
 	f.t.Helper()
 	t, err := f.Traces.Read(f.t.Context(), user)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.must(err)
 	return t.String()
 }
 
