@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
@@ -72,27 +71,11 @@ func TestLogLostItsBegin(t *testing.T) {
 	f.must(err)
 	f.must(stream.Purge(ctx, jetstream.WithPurgeSequence(31)))
 	f.open()
-	if lost := f.counter("jianguo_exposure_events_lost_total"); lost != 30 {
+	if lost := metric(t, f.Store, "jianguo_exposure_events_lost_total"); lost != 30 {
 		t.Errorf("%v events lost", lost)
 	}
 	f.report(state.Seen, "u", "after")
 	if got := f.unseenOf("u", "s0", "after"); !slices.Equal(got, []string{"s0"}) {
 		t.Fatalf("got %v", got)
 	}
-}
-
-// counter is the value of a counter among the store's metrics.
-func (f *fixture) counter(name string) float64 {
-	f.t.Helper()
-	r := prometheus.NewRegistry()
-	r.MustRegister(f.Collectors()...)
-	all, err := r.Gather()
-	f.must(err)
-	for _, m := range all {
-		if m.GetName() == name {
-			return m.GetMetric()[0].GetCounter().GetValue()
-		}
-	}
-	f.t.Fatalf("no metric %s", name)
-	return 0
 }

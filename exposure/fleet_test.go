@@ -200,22 +200,6 @@ func (f *fleetTest) takenBack(user string, after uint64) bool {
 	return false
 }
 
-func unseenIn(t *testing.T, s *Store, user string, items ...string) []string {
-	t.Helper()
-	q := fmt.Sprintf(`{"user":%q,"items":["%s"]}`, user, strings.Join(items, `","`))
-	out, o, err := s.FilterBytes(context.Background(), nil, []byte(q), JSON)
-	if err != nil || o.Degraded != "" {
-		t.Fatal(string(out), o, err)
-	}
-	var left []string
-	for _, item := range items {
-		if strings.Contains(string(out), `"`+item+`"`) {
-			left = append(left, item)
-		}
-	}
-	return left
-}
-
 // small is a policy that folds and rotates often.
 var small = state.Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}
 

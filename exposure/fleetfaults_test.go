@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/internal/testbed"
@@ -34,6 +32,17 @@ func (f *fleetTest) eventually(what string, true func() bool) {
 	}
 }
 
+// restart ends both services and starts them again.
+func (f *fleetTest) restart() {
+	f.t.Helper()
+	for _, s := range f.two {
+		f.must(s.Close())
+	}
+	for i := range f.two {
+		f.open(i)
+	}
+}
+
 // seen reports an item through one service.
 func (f *fleetTest) seen(s *Store, user, item string) error {
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
@@ -46,12 +55,6 @@ func (f *fleetTest) seen(s *Store, user, item string) error {
 func TestDamagedRecords(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, Config{Policies: map[string]state.Policy{"": small}})
-	ids := func(from, to int) (list []string) {
-		for i := from; i < to; i++ {
-			list = append(list, fmt.Sprint("i", i))
-		}
-		return list
-	}
 	for name, c := range map[string]struct {
 		damage func(key string)
 		kept   bool
@@ -72,7 +75,7 @@ func TestDamagedRecords(t *testing.T) {
 			neighbour = fmt.Sprint(name, n)
 		}
 		f.must(f.two[0].Expose(t.Context(), Event{Kind: state.Seen, User: user, Items: ids(0, 80)}))
-		unseenIn(t, f.two[1], user, "i0") // which has the state in memory from now on
+		unseenIn(t, f.two[1], user, "new") // which has the state in memory from now on
 		c.damage("test:{" + user + "}:")
 		for i, who := range []string{neighbour, user, user} {
 			if err := f.seen(f.two[i%2], who, fmt.Sprint("new", i)); err != nil {
@@ -179,12 +182,7 @@ func TestRefusedForGood(t *testing.T) {
 	}
 	f.must(link(state.Unlink, "a", "b"))
 	f.must(f.seen(f.two[0], "f", "x"))
-	for i := range f.two {
-		f.two[i].Close()
-	}
-	for i := range f.two {
-		f.open(i)
-	}
+	f.restart()
 	for i := 0; i < 100; i++ { // a report of each partition is behind what is applied again
 		f.must(f.seen(f.two[0], fmt.Sprint("u", i), "last"))
 	}
@@ -272,12 +270,7 @@ func TestHandedOnOnce(t *testing.T) {
 	}
 	f.must(f.two[0].Expose(t.Context(), Event{Kind: state.Unsee, User: back, Items: []string{"x"}}))
 	f.must(f.seen(f.two[0], kept, "y"))
-	for i := range f.two {
-		f.two[i].Close()
-	}
-	for i := range f.two {
-		f.open(i)
-	}
+	f.restart()
 	applied()
 	if got := unseenIn(t, f.two[1], back, "x"); len(got) == 0 {
 		t.Error("what was un-seen is seen again")
@@ -322,18 +315,7 @@ func TestSecretLost(t *testing.T) {
 func TestEvictionIsSaid(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, Config{})
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(f.two[0].Collectors()...)
-	evicts := func() float64 {
-		families, err := reg.Gather()
-		f.must(err)
-		for _, family := range families {
-			if family.GetName() == "jianguo_exposure_store_evicts" {
-				return family.Metric[0].GetGauge().GetValue()
-			}
-		}
-		return -1
-	}
+	evicts := func() float64 { return metric(t, f.two[0], "jianguo_exposure_store_evicts") }
 	if got := evicts(); got != 0 {
 		t.Errorf("by default: %v", got)
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"jianguo/exposure/state"
 	"jianguo/internal/wait"
 )
@@ -112,10 +114,14 @@ func (f *fixture) report(kind state.EventKind, user string, items ...string) {
 
 func (f *fixture) unseenOf(user string, items ...string) []string {
 	f.t.Helper()
-	r, err := f.Filter(context.Background(), Request{User: user, Items: items})
-	f.must(err)
-	if r.Degraded != "" {
-		f.t.Fatalf("degraded: %s", r.Degraded)
+	return unseenIn(f.t, f.Store, user, items...)
+}
+
+func unseenIn(t testing.TB, s *Store, user string, items ...string) []string {
+	t.Helper()
+	r, err := s.Filter(context.Background(), Request{User: user, Items: items})
+	if err != nil || r.Degraded != "" {
+		t.Fatalf("%+v %v", r, err)
 	}
 	return r.Items
 }
@@ -208,4 +214,22 @@ func (s *Store) Unsee(ctx context.Context, user, scene string, items []string) e
 // eventlog.ErasureDelay.
 func (s *Store) Forget(ctx context.Context, user string) error {
 	return s.Expose(ctx, Event{Kind: state.Forget, User: user})
+}
+
+// metric is the value of a counter or gauge of a store.
+func metric(t testing.TB, s *Store, name string) float64 {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	r.MustRegister(s.Collectors()...)
+	all, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if m.GetName() == name {
+			return m.Metric[0].GetCounter().GetValue() + m.Metric[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
 }
