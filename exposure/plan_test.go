@@ -1,13 +1,7 @@
-package redis_test
+package exposure
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -15,90 +9,60 @@ import (
 
 	"pgregory.net/rapid"
 
-	"jianguo/exposure"
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
-	_ "jianguo/internal/testbed"
 )
-
-var shanghai = time.FixedZone("CST", 8*3600)
 
 // TestPlanKeepsWhatIsThere: whatever a user has seen before an import, and whatever the old
 // store holds, by a clock that may be ahead, nothing that is imported comes back, and nothing that was there before.
 func TestPlanKeepsWhatIsThere(t *testing.T) {
-	now := time.Date(2026, 5, 20, 12, 0, 0, 0, shanghai)
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SampledFrom([]string{
+	rapid.Check(t, func(rt *rapid.T) {
+		policy, err := state.ParsePolicy(rapid.SampledFrom([]string{
 			"rotate,slots=3,capacity=100,tail=16", "rotate,slots=3,capacity=64,small=1,large=200,tail=32",
 			"calendar,slots=2,capacity=64,large=-1,months=2,tail=16", "calendar,slots=3,capacity=64,large=128,small=1,tail=8",
-		}).Draw(t, "policy")
-		policy, err := state.ParsePolicy(text)
+		}).Draw(rt, "policy"))
 		if err != nil {
-			t.Fatal(err)
+			rt.Fatal(err)
 		}
-		dir := tempDir(t)
-		log := &memoryLog{now: now}
-		store, err := exposure.Open(context.Background(), exposure.Config{Path: filepath.Join(dir, "e.db"), Log: log,
-			Policies: map[string]state.Policy{"": policy}, Clock: func() time.Time { return now }, Location: shanghai, SweepRate: -1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer store.Close()
-		for !log.read() {
-			time.Sleep(100 * time.Microsecond)
-		}
+		f := newFixture(t, Config{Path: t.TempDir() + "/exposure.db", Policies: map[string]state.Policy{"": policy}})
+		defer f.Store.Close()
+		now := f.clock.now().In(shanghai)
 		var shown []string
 		see := func(r redis.Report) {
-			ev := exposure.Event{Kind: state.Seen, User: "u", Items: r.Items, At: r.At}
-			if err := store.Expose(context.Background(), ev); err != nil {
-				t.Fatal(err)
-			}
+			f.must(f.Expose(t.Context(), Event{Kind: state.Seen, User: "u", Items: r.Items, At: r.At}))
 			shown = append(shown, r.Items...)
 		}
-		live := rapid.IntRange(0, 120).Draw(t, "live")
+		live := rapid.IntRange(0, 120).Draw(rt, "live")
 		for i := range live {
 			see(redis.Report{Items: []string{fmt.Sprint("live-", i)}})
 		}
-		held := rapid.IntRange(1, 900).Draw(t, "held")
-		step := rapid.SampledFrom([]time.Duration{0, time.Minute, 3 * time.Hour}).Draw(t, "step")
-		skew := rapid.SampledFrom([]time.Duration{-time.Hour, 0, 2 * time.Hour}).Draw(t, "skew") // of the old store's clock
+		held := rapid.IntRange(1, 900).Draw(rt, "held")
+		step := rapid.SampledFrom([]time.Duration{0, time.Minute, 3 * time.Hour}).Draw(rt, "step")
+		skew := rapid.SampledFrom([]time.Duration{-time.Hour, 0, 2 * time.Hour}).Draw(rt, "skew") // of the old store's clock
 		var old []redis.Exposure
 		for i := range held {
 			old = append(old, redis.Exposure{ID: fmt.Sprint("old-", i), At: now.Add(skew - time.Duration(i)*step)})
 		}
-		info, err := store.Query(context.Background(), "u", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info, err := f.Query(t.Context(), "u", "", nil)
+		f.must(err)
 		reports := redis.Plan(&policy, old, info, now)
 		sent, at := 0, time.Time{}
 		for _, r := range reports {
 			if r.At.Before(at) {
-				t.Fatal("reports are not sent oldest first")
+				rt.Fatal("reports are not sent oldest first")
 			}
 			at = r.At
 			sent += len(r.Items)
 			see(r)
 		}
 		if sent > held || sent == 0 && live < 20 {
-			t.Fatalf("%d of %d sent", sent, held)
+			rt.Fatalf("%d of %d sent", sent, held)
 		}
-		body, _ := json.Marshal(map[string]any{"user": "u", "items": shown})
-		answer, o, err := store.FilterBytes(context.Background(), nil, body, exposure.JSON)
-		if err != nil || o.Items > 0 {
-			t.Fatalf("%s: %d of %d came back, with %d live and %d imported: %.100s %v", text, o.Items, len(shown), len(shown)-sent, sent, answer, err)
+		if got := f.unseenOf("u", shown...); len(got) > 0 {
+			rt.Fatalf("%s: %d of %d came back, with %d live and %d imported", policy, len(got), len(shown), live, sent)
 		}
 	})
-}
-
-func tempDir(t *rapid.T) string {
-	dir, err := os.MkdirTemp("", "plan-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 // TestPlanForgets: what a policy would forget is not sent.
