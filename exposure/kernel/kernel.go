@@ -36,12 +36,11 @@ type View struct {
 // Mark writes a mark for each key, and returns how many are Exact and InShard. marks has the
 // length of keys. A key is never 0.
 func (v *View) Mark(keys []uint32, marks []byte) (exact, inShard int) {
-	w := works.Get().(*work)
-	defer works.Put(w)
+	var w work
 	for len(keys) > 0 {
 		part := keys[:min(len(keys), batch)]
 		clear(w.hits[:])
-		v.Lanes.test(part, w)
+		v.Lanes.test(part, &w)
 		if len(v.Excepted) > 0 {
 			for i, key := range part {
 				if w.hits[i] != 0 && slices.Contains(v.Excepted, key) {

@@ -3,7 +3,6 @@ package kernel
 import (
 	"math/bits"
 	"slices"
-	"sync"
 
 	"github.com/bits-and-blooms/bloom/v3"
 )
@@ -92,8 +91,6 @@ type work struct {
 	common    [batch + 8]uint32 // AND of the first four cells of every key
 	locations [4 * batch]uint32 // some locations of some keys
 }
-
-var works = sync.Pool{New: func() any { return new(work) }}
 
 // group is up to eight shards of one (m, k), tested together.
 type group struct {
