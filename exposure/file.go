@@ -22,7 +22,6 @@ import (
 	"jianguo/internal/disk"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/steady"
 	"jianguo/internal/wait"
 	"jianguo/internal/wrap"
 )
@@ -132,19 +131,16 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 	// removed.
 	common := "mode=rw&_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_stmt_cache_size=32&_synchronous=" + sync
 	d := &database{slots: make(chan struct{}, readConnections)}
-	var err error
-	if d.write, err = sql.Open("sqlite3", FileDSN(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {
-		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
-	}
-	d.write.SetMaxOpenConns(1)
-	if d.read, err = sql.Open("sqlite3", FileDSN(path, common+"&_query_only=on&_cache_size=-8192")); err != nil {
-		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
-	}
-	d.read.SetMaxOpenConns(readConnections + 2) // those of the sweep and of meta
-	d.read.SetMaxIdleConns(readConnections + 2)
-	if _, err = d.write.ExecContext(ctx, "PRAGMA journal_size_limit = 67108864"); err != nil {
-		d.close()
-		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
+	err := must.Catch(func() {
+		d.write = must.Get(sql.Open("sqlite3", FileDSN(path, common+"&_txlock=immediate&_cache_size=-65536")))
+		d.write.SetMaxOpenConns(1)
+		d.read = must.Get(sql.Open("sqlite3", FileDSN(path, common+"&_query_only=on&_cache_size=-8192")))
+		d.read.SetMaxOpenConns(readConnections + 2) // those of the sweep and of meta
+		d.read.SetMaxIdleConns(readConnections + 2)
+		must.Get(d.write.ExecContext(ctx, "PRAGMA journal_size_limit = 67108864"))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("exposure: open %s: %w", path, errors.Join(err, d.close()))
 	}
 	return d, nil
 }
@@ -156,14 +152,6 @@ const putLog = "UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END W
 
 // putClock keeps the time by which data expired last, for the next start.
 const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
-
-// resumeClock tells a clock that time. Package must ends it.
-func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) {
-	meta := must.Get(FileMeta(ctx, d.read))
-	if last, err := strconv.ParseInt(meta["clock"], 10, 64); err == nil {
-		clock.Resume(time.Unix(last, 0))
-	}
-}
 
 // one calls use with the only value of a query for a key, whose bytes are valid during the call. found is
 // false where there is none. At most readConnections do so at once; others wait, no longer than ctx.

@@ -74,7 +74,10 @@ func (s *Store) open(ctx context.Context) {
 		s.openFleet(ctx, running)
 	} else {
 		if s.cfg.Steady != nil {
-			s.db.resumeClock(ctx, s.cfg.Steady)
+			meta := must.Get(FileMeta(ctx, s.db.read))
+			if last, err := strconv.ParseInt(meta["clock"], 10, 64); err == nil {
+				s.cfg.Steady.Resume(time.Unix(last, 0))
+			}
 		}
 		last := s.recover(ctx)
 		s.done.Go(func() { s.serve(running, last) })

@@ -219,26 +219,22 @@ func Plan(p *state.Policy, exposures []Exposure, info trace.History, now time.Ti
 }
 
 // group makes reports of exposures, by days and months of a zone.
-func group(kept []Exposure, zone *time.Location) []Report {
+func group(kept []Exposure, zone *time.Location) (reports []Report) {
 	slices.SortStableFunc(kept, func(a, b Exposure) int { return b.At.Compare(a.At) })
-	var reports []Report
 	last := ""
-	for i, e := range kept {
+	for i, e := range slices.Backward(kept) {
 		when := e.At.In(zone).Format("2006-01")
 		if i < datedNewest {
 			when = e.At.In(zone).Format(time.DateOnly)
 		}
 		n := len(reports) - 1
 		if n < 0 || when != last || len(reports[n].Items) == reportItems {
-			reports = append(reports, Report{At: e.At})
+			reports = append(reports, Report{})
 			last = when
 			n++
 		}
+		reports[n].At = e.At
 		reports[n].Items = append(reports[n].Items, e.ID)
-	}
-	slices.Reverse(reports)
-	for i := range reports {
-		slices.Reverse(reports[i].Items)
 	}
 	return reports
 }

@@ -162,9 +162,7 @@ func infoOf(info, name string) string {
 func Changed(known, now map[string]string) bool {
 	changed := false
 	for address, run := range now {
-		if known[address] != run {
-			changed = changed || len(known) > 0
-		}
+		changed = changed || len(known) > 0 && known[address] != run
 	}
 	maps.Copy(known, now)
 	return changed

@@ -154,11 +154,13 @@ type Line struct {
 
 // Group is the ids of a line about which the same is to be said.
 type Group struct {
-	Why  string
-	All  int
-	More int // not in IDs
-	IDs  []string
+	Why string
+	All int
+	IDs []string // as many as the line may name
 }
+
+// More is how many are not in IDs.
+func (g *Group) More() int { return g.All - len(g.IDs) }
 
 // Begin begins a line if the user is traced; otherwise it returns nil. It costs one look at a pointer while nobody is.
 func (t *Traces) Begin(user, what string) *Line {
@@ -222,8 +224,6 @@ func (l *Line) add(why, id string) {
 	if g.All++; l.named < mostIDs {
 		g.IDs = append(g.IDs, id)
 		l.named++
-	} else {
-		g.More++
 	}
 }
 
