@@ -122,7 +122,7 @@ func TestModel(t *testing.T) {
 			rt.Fatal(err)
 		}
 		h := newHistory(t, rt, pol)
-		defer h.f.close()
+		defer func() { h.Close() }() // the last one
 		rt.Repeat(map[string]func(*rapid.T){
 			"seen":     func(rt *rapid.T) { h.event(rt, state.Seen) },
 			"seen2":    func(rt *rapid.T) { h.event(rt, state.Seen) },
@@ -130,11 +130,11 @@ func TestModel(t *testing.T) {
 			"unsee":    h.unsee,
 			"forget":   h.forget,
 			"wait":     h.wait,
-			"flush":    func(rt *rapid.T) { h.f.must(rt, h.f.Flush(context.Background())) },
-			"restart":  func(rt *rapid.T) { h.f.must(rt, h.f.Close()); h.f.reopen(rt) },
-			"crash":    func(rt *rapid.T) { h.f.fail(errors.New("crash")); h.f.Close(); h.f.reopen(rt) },
+			"flush":    func(rt *rapid.T) { h.must(rt, h.Flush(context.Background())) },
+			"restart":  func(rt *rapid.T) { h.must(rt, h.Close()); h.reopen(rt) },
+			"crash":    func(rt *rapid.T) { h.fail(errors.New("crash")); h.Close(); h.reopen(rt) },
 			"badflush": h.failFlush,
-			"sweep":    func(rt *rapid.T) { h.f.must(rt, h.f.Sweep(context.Background())) },
+			"sweep":    func(rt *rapid.T) { h.must(rt, h.Sweep(context.Background())) },
 			"": func(rt *rapid.T) {
 				for i, c := range h.check(rt) {
 					tally[i].asked += c[1]
@@ -142,8 +142,8 @@ func TestModel(t *testing.T) {
 				}
 			},
 		})
-		h.f.must(rt, h.f.Close())
-		if _, err := VerifyFile(context.Background(), h.f.cfg.Path); err != nil {
+		h.must(rt, h.Close())
+		if _, err := VerifyFile(context.Background(), h.cfg.Path); err != nil {
 			rt.Fatal(err)
 		}
 	})
@@ -156,35 +156,11 @@ func TestModel(t *testing.T) {
 	}
 }
 
-type modelStore struct {
-	*Store
-	cfg   Config
-	fault atomic.Value // string; the flush loop reads it
-}
-
-func (f *modelStore) must(t *rapid.T, err error) {
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (f *modelStore) close() {
-	if f.Store != nil {
-		f.Store.Close()
-	}
-}
-
-func (f *modelStore) reopen(t *rapid.T) {
-	s, err := Open(context.Background(), f.cfg)
-	f.must(t, err)
-	f.Store = s
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	f.must(t, s.WaitReady(ctx))
-}
-
+// modelHistory is a store beside the models of its users.
 type modelHistory struct {
-	f      *modelStore
+	*Store
+	cfg    Config
+	fault  atomic.Value // string; the flush loop reads it
 	clock  *clock
 	pol    state.Policy
 	models map[string]*model
@@ -196,24 +172,38 @@ func newHistory(t *testing.T, rt *rapid.T, pol state.Policy) *modelHistory {
 		rng: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 2))}
 	log := NewMemoryLog()
 	log.Clock = h.clock.now
-	h.f = &modelStore{}
-	h.f.cfg = Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), h.rng.Uint64()), Log: log, Clock: h.clock.now,
+	h.cfg = Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), h.rng.Uint64()), Log: log, Clock: h.clock.now,
 		Policies: map[string]state.Policy{"": pol}, Logger: quiet, SweepRate: -1, CacheBytes: 1,
 		FlushAge: time.Hour, MaxUnflushed: 64, Relaxed: true, HealAfter: time.Millisecond}
 	if rapid.Bool().Draw(rt, "cached") {
-		h.f.cfg.CacheBytes = 1 << 20
+		h.cfg.CacheBytes = 1 << 20
 	}
-	h.f.cfg.Fail = func(point string) error {
-		if point == h.f.fault.Load() {
+	h.cfg.Fail = func(point string) error {
+		if point == h.fault.Load() {
 			return errors.New("broken at " + point)
 		}
 		return nil
 	}
-	h.f.reopen(rt)
+	h.reopen(rt)
 	for _, u := range []string{"ann", "bob"} {
 		h.models[u] = &model{pol: pol, known: map[string]bool{}}
 	}
 	return h
+}
+
+func (h *modelHistory) must(t *rapid.T, err error) {
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *modelHistory) reopen(t *rapid.T) {
+	s, err := Open(context.Background(), h.cfg)
+	h.must(t, err)
+	h.Store = s
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	h.must(t, h.WaitReady(ctx))
 }
 
 func (h *modelHistory) user(t *rapid.T) (string, *model) {
@@ -239,7 +229,7 @@ func (h *modelHistory) event(t *rapid.T, kind state.EventKind) {
 	if rapid.IntRange(0, 3).Draw(t, "dated") == 0 {
 		at = now.Add(-time.Duration(rapid.IntRange(-2, 130*24).Draw(t, "hours")) * time.Hour)
 	}
-	h.f.must(t, h.f.Expose(context.Background(), Event{Kind: kind, User: u, Items: items, At: at}))
+	h.must(t, h.Expose(context.Background(), Event{Kind: kind, User: u, Items: items, At: at}))
 	at = h.pol.Clamp(at, now)
 	if kind == state.Seen {
 		m.see(items, at, now)
@@ -251,11 +241,11 @@ func (h *modelHistory) event(t *rapid.T, kind state.EventKind) {
 func (h *modelHistory) unsee(t *rapid.T) {
 	u, m := h.user(t)
 	items := h.items(t)
-	err := h.f.Unsee(context.Background(), u, "", items)
+	err := h.Unsee(context.Background(), u, "", items)
 	if errors.Is(err, ErrExceptions) {
 		return // and nothing has changed, as the next check will find
 	}
-	h.f.must(t, err)
+	h.must(t, err)
 	for _, id := range items {
 		m.ring = without(m.ring, id)
 		// An exposure taken back still counts among the last so many: what it
@@ -271,7 +261,7 @@ func (h *modelHistory) unsee(t *rapid.T) {
 func (h *modelHistory) forget(t *rapid.T) {
 	u, m := h.user(t)
 	if rapid.IntRange(0, 3).Draw(t, "rarely") == 0 {
-		h.f.must(t, h.f.Forget(context.Background(), u))
+		h.must(t, h.Forget(context.Background(), u))
 		m.last, m.seen, m.ring = time.Time{}, nil, nil
 	}
 }
@@ -284,19 +274,19 @@ func (h *modelHistory) wait(t *rapid.T) {
 // failFlush breaks a flush at one of its points, "committed, but the ack was lost"
 // included, and reopens the file, or lets the store heal itself.
 func (h *modelHistory) failFlush(t *rapid.T) {
-	h.f.fault.Store(rapid.SampledFrom([]string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}).Draw(t, "point"))
-	h.f.Flush(context.Background())
-	h.f.fault.Store("")
+	h.fault.Store(rapid.SampledFrom([]string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}).Draw(t, "point"))
+	h.Flush(context.Background())
+	h.fault.Store("")
 	if rapid.Bool().Draw(t, "heals") {
-		for deadline := time.Now().Add(patience); !h.f.Ready(); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(patience); !h.Ready(); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("the store does not go on: %v", h.f.Err())
+				t.Fatalf("the store does not go on: %v", h.Err())
 			}
 		}
 		return
 	}
-	h.f.Close()
-	h.f.reopen(t)
+	h.Close()
+	h.reopen(t)
 }
 
 // check asks about everything, and returns how many ids were withheld, of how many,
@@ -335,8 +325,8 @@ func (h *modelHistory) explain(t *rapid.T, user string, ids []string, held map[s
 	ids = ids[:min(len(ids), 4)]
 	returned := h.ask(t, user, ids)
 	for _, id := range ids {
-		x, err := h.f.Explain(context.Background(), user, id, "")
-		h.f.must(t, err)
+		x, err := h.Explain(context.Background(), user, id, "")
+		h.must(t, err)
 		if x.Dropped == slices.Contains(returned, id) || x.Dropped != x.Story || x.Dropped && len(x.Reasons) == 0 || held[id] && !x.Dropped {
 			t.Fatalf("returned %v, held %v: %s", returned, held[id], x)
 		}
@@ -347,8 +337,8 @@ func (h *modelHistory) explain(t *rapid.T, user string, ids []string, held map[s
 }
 
 func (h *modelHistory) ask(t *rapid.T, user string, items []string) []string {
-	r, err := h.f.Filter(context.Background(), Request{User: user, Items: items})
-	h.f.must(t, err)
+	r, err := h.Filter(context.Background(), Request{User: user, Items: items})
+	h.must(t, err)
 	if r.Degraded != "" {
 		t.Fatalf("degraded: %s", r.Degraded)
 	}

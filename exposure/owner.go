@@ -47,11 +47,11 @@ type owned struct {
 // keep is own, and notes for Trouble why it has failed until it applies events again.
 func (f *fleet) keep(ctx context.Context, part int) error {
 	err := f.own(ctx, part)
-	if err == nil || ctx.Err() != nil || errors.Is(err, errMasters) || errors.Is(err, redis.ErrFenced) {
-		f.failing[part].Set(nil)
-	} else {
-		f.failing[part].Set(err)
+	trouble := err
+	if ctx.Err() != nil || errors.Is(err, errMasters) || errors.Is(err, redis.ErrFenced) {
+		trouble = nil
 	}
+	f.failing[part].Set(trouble)
 	return err
 }
 
