@@ -60,15 +60,7 @@ func TestDead(t *testing.T) {
 		Forgotten: func(_ context.Context, user string) error { return try("forget " + user) }}
 	want := []string{"exposures.seen.0 of bob", "exposures.nonsense of ", "forget v", "exposures.seen.0 of w"}
 	for range 2 {
-		s, err := Open(context.Background(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		if err := s.WaitReady(ctx); err != nil {
-			t.Fatal(err)
-		}
-		cancel()
+		s := openReady(t, cfg)
 		r, err := s.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b", "c"}})
 		if err != nil || !slices.Equal(r.Items, []string{"c"}) {
 			t.Fatal(r, err)

@@ -97,9 +97,7 @@ func TestReplaying(t *testing.T) {
 			t.Errorf("%+v, %v, ready %v", r, err, s.Ready())
 		}
 		close(log.open)
-		if err := s.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(t, s)
 		if r, err = s.Filter(t.Context(), Request{User: "u", Items: []string{"a", "b", "c"}}); err != nil || r.Degraded != "" || len(r.Items) != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}

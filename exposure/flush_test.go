@@ -96,10 +96,7 @@ func TestFlushIsABarrier(t *testing.T) {
 	open := func(path string, l eventlog.Log) *Store {
 		c := f.cfg
 		c.Path, c.Log, c.Fail = path, l, nil
-		s, err := Open(context.Background(), c)
-		f.must(err)
-		f.must(s.WaitReady(context.Background()))
-		return s
+		return openReady(t, c)
 	}
 	file := open(f.cfg.Path, prefix)
 	if got := file.w.applied.Seq(); got != barrier {

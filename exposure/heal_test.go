@@ -70,10 +70,5 @@ func TestHeal(t *testing.T) {
 	if ctx.Err() != nil || whole.Load() == 0 {
 		t.Errorf("too little was tried: %v", ctx.Err())
 	}
-	for !f.Ready() {
-		if ctx.Err() != nil {
-			t.Fatalf("the store does not go on: %v", f.Err())
-		}
-		time.Sleep(time.Millisecond)
-	}
+	waitReady(t, f.Store)
 }

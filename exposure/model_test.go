@@ -197,14 +197,7 @@ func (h *modelHistory) must(t *rapid.T, err error) {
 	}
 }
 
-func (h *modelHistory) reopen(t *rapid.T) {
-	s, err := Open(context.Background(), h.cfg)
-	h.must(t, err)
-	h.Store = s
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	h.must(t, h.WaitReady(ctx))
-}
+func (h *modelHistory) reopen(t *rapid.T) { h.Store = openReady(t, h.cfg) }
 
 func (h *modelHistory) user(t *rapid.T) (string, *model) {
 	u := rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "user")
@@ -278,11 +271,7 @@ func (h *modelHistory) failFlush(t *rapid.T) {
 	h.Flush(context.Background())
 	h.fault.Store("")
 	if rapid.Bool().Draw(t, "heals") {
-		for deadline := time.Now().Add(patience); !h.Ready(); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("the store does not go on: %v", h.Err())
-			}
-		}
+		waitReady(t, h.Store)
 		return
 	}
 	h.Close()

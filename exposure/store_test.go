@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"pgregory.net/rapid"
 
 	"jianguo/exposure/state"
-	"jianguo/internal/wait"
 )
 
 var benchTime = time.Date(2024, 5, 20, 12, 0, 0, 0, shanghai)
@@ -70,12 +70,7 @@ func newFixture(t testing.TB, cfg Config) *fixture {
 
 func (f *fixture) open() {
 	f.t.Helper()
-	s, err := Open(context.Background(), f.cfg)
-	f.must(err)
-	f.Store = s
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	f.must(s.WaitReady(ctx))
+	f.Store = openReady(f.t, f.cfg)
 }
 
 func (f *fixture) must(err error) {
@@ -194,14 +189,24 @@ func TestManyShards(t *testing.T) {
 	}
 }
 
-// WaitReady waits for Ready.
-func (s *Store) WaitReady(ctx context.Context) error {
-	for !s.Ready() {
-		if err := wait.For(ctx, time.Millisecond); err != nil {
-			return err
+// openReady opens a store, and waits until it is ready.
+func openReady(t rapid.TB, cfg Config) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitReady(t, s)
+	return s
+}
+
+func waitReady(t rapid.TB, s *Store) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !s.Ready(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the store is not ready: ", s.Err())
 		}
 	}
-	return nil
 }
 
 // Unsee makes items eligible again: exactly where the tail or the ring holds them,
