@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-
-	"jianguo/index/resident"
 )
 
 // Cases that random tests found once.
@@ -46,39 +44,6 @@ func TestEventOfUndoNamesTheClusterOfTheItem(t *testing.T) {
 		t.Errorf("after the undo: %+v", item.Event)
 	}
 	mustVerify(t, x)
-}
-
-// A lead that was withdrawn and comes back without a text leads on. An editor can give the story another
-// lead and take that back. A blank lead has no postings, as its sketch is empty (found
-// by TestSweepChangesNoVerdict).
-func TestBlankTextLeadsAgain(t *testing.T) {
-	x := openTest(t, t.TempDir(), nil)
-	defer func() { _ = x.Close() }()
-	blank := article("lead", "", 0)
-	blank.Revision = 2
-	_, err := x.Add(context.Background(), []Mutation{
-		{Seq: 1, At: testStart, Article: article("lead", "a story", 0xfedcba9876543210)},
-		{Seq: 2, At: testStart, Article: article("copy", "a story", 0xfedcba9876543210)},
-		{Seq: 3, At: testStart, Withdraw: &Withdrawal{ID: "lead"}},
-		{Seq: 4, At: testStart, Article: blank},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, lead := range []string{"copy", "lead"} {
-		decideTest(t, x, DecisionRequest{Kind: MakeLead, Item: lead})
-		item, err := x.Item(context.Background(), lead)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if item.Event.Verdict != Unique || item.Event.Cluster != 1 {
-			t.Errorf("made lead: %+v", item.Event)
-		}
-		mustVerify(t, x)
-	}
-	if x.tables.Rows.Flags(3)&resident.Exemplar != 0 {
-		t.Error("a blank version has postings")
-	}
 }
 
 // A lead that is withdrawn with promote, and one that an unrelated text replaces, gives way to the oldest copy, also to one
