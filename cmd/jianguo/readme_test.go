@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -100,6 +101,7 @@ func TestReadme(t *testing.T) {
 // TestDemoEnds: the demo ends with its terminal, or with the reader of its output, and leaves no folder.
 func TestDemoEnds(t *testing.T) {
 	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // nohup of the tests is not for the demo
 	for name, end := range map[string]func(*exec.Cmd, io.Closer) error{
 		"SIGHUP":  func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGHUP) },
 		"SIGPIPE": func(_ *exec.Cmd, out io.Closer) error { return out.Close() },
