@@ -194,3 +194,19 @@ func TestLinkEnds(t *testing.T) {
 		t.Fatalf("%+v %v", rep, err)
 	}
 }
+
+// TestRefusedLinkWritesNothing: a link that is refused has changed no user, so that none of those on its way is written.
+func TestRefusedLinkWritesNothing(t *testing.T) {
+	f := newFixture(t, Config{FlushAge: time.Hour})
+	ctx := t.Context()
+	f.report(state.Seen, "phone", "a")
+	f.must(f.Expose(ctx, Event{Kind: state.Link, User: "ann", From: "phone"}))
+	f.restart()
+	if err := f.Expose(ctx, Event{Kind: state.Link, User: "phone", From: "ann"}); !errors.Is(err, ErrLink) {
+		t.Fatal(err)
+	}
+	f.must(f.Flush(ctx))
+	if n := metric(t, f.Store, "jianguo_exposure_flushed_users_total"); n != 0 {
+		t.Errorf("%v rows were written again", n)
+	}
+}

@@ -126,10 +126,16 @@ func (s *writer) apply(ctx context.Context, history string, ev *event) (links st
 // linksOf implements states.
 func (s *writer) linksOf(ctx context.Context, user string) (all state.Links) {
 	for history := range s.policies {
-		must.Do(s.change(ctx, history, user, func(e *entry) error {
+		g, e, known := s.entry(history, user)
+		e.mu.Lock()
+		err := s.load(ctx, e)
+		if err == nil {
 			all.Join(e.st.Links)
-			return nil
-		}))
+		}
+		g.unlock(e, known)
+		if !errors.Is(err, ErrCorrupt) { // an event sets that aside
+			must.Do(err)
+		}
 	}
 	return all
 }
