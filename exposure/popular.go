@@ -40,7 +40,8 @@ type popularCounts struct {
 	// mu; by item the logarithm of its weight, to the base 2, in 1970. All weights decay alike, so that one is
 	// more than another one at all times, and logarithms do not overflow.
 	counts map[string]float64
-	dirty  bool // mu; not in the file yet
+	events uint64 // mu; that were counted
+	saved  uint64 // of them, those in the file; of Save
 }
 
 // halves is how many times what was seen in 1970 weighs half at a time.
@@ -55,7 +56,7 @@ func (p *popularCounts) Add(q *wire.Query, at, now time.Time) {
 	one := halves(at)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dirty = true
+	p.events++
 	for i := range q.Len() {
 		id := string(q.ID(i))
 		if weight, known := p.counts[id]; known {
@@ -107,15 +108,16 @@ func (p *popularCounts) Load(path string) error {
 	return err
 }
 
-// Save writes the file if something has been counted.
+// Save writes the file if something has been counted. One goroutine at a time calls it.
 func (p *popularCounts) Save(path string) error {
 	p.mu.Lock()
-	changed := p.dirty
-	p.dirty = false
+	events := p.events
 	b, err := json.Marshal(p.counts)
 	p.mu.Unlock()
-	if err == nil && changed {
-		err = disk.Replace(path, b, 0o600)
+	if err == nil && events != p.saved {
+		if err = disk.Replace(path, b, 0o600); err == nil {
+			p.saved = events
+		}
 	}
 	return wrap.Err(err, "exposure: popular items")
 }

@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -68,6 +69,24 @@ func TestPopular(t *testing.T) {
 	}
 	if err := again.Load(path); err == nil || len(again.counts) != 0 {
 		t.Errorf("a torn file: %v, %d items", err, len(again.counts))
+	}
+}
+
+// What could not be written is written with the next save, also if nothing was counted meanwhile.
+func TestPopularNotWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "absent")
+	path := filepath.Join(dir, "state.popular")
+	p, now := &popularCounts{counts: map[string]float64{}}, time.Unix(1_800_000_000, 0)
+	countPopular(t, p, now, "a")
+	if err := p.Save(path); err == nil {
+		t.Fatal("it was written into a directory that is not there")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	again := new(popularCounts)
+	if err := errors.Join(p.Save(path), again.Load(path)); err != nil || len(again.counts) != 1 {
+		t.Errorf("%v, %d items", err, len(again.counts))
 	}
 }
 
