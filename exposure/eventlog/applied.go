@@ -94,6 +94,19 @@ func (a *Applied) wait(seq uint64) chan struct{} {
 // Wait waits until an entry has been applied, and returns why it was refused. Now and then, and when it is woken, it
 // calls look, whose error ends it.
 func (a *Applied) Wait(ctx context.Context, seq uint64, look func() error) error {
+	err := a.await(ctx, seq, look)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		a.wake(seq) // the sequence may never come; another request for it looks for itself
+		return err
+	}
+	refused := a.refused[seq]
+	delete(a.refused, seq)
+	return refused
+}
+
+func (a *Applied) await(ctx context.Context, seq uint64, look func() error) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for applied := a.wait(seq); applied != nil; {
@@ -111,9 +124,5 @@ func (a *Applied) Wait(ctx context.Context, seq uint64, look func() error) error
 			return fmt.Errorf("exposure: event %d is logged but not applied: %w", seq, err)
 		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	refused := a.refused[seq]
-	delete(a.refused, seq)
-	return refused
+	return nil
 }

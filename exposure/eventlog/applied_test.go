@@ -1,0 +1,36 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+)
+
+// TestWaitGivesUp: a request that gives up leaves nothing behind, and another one for the same entry still has its outcome.
+func TestWaitGivesUp(t *testing.T) {
+	var a Applied
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := a.Wait(ended, 7, func() error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := a.Wait(t.Context(), 8, func() error { return io.EOF }); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	if len(a.waiting) > 0 {
+		t.Errorf("%d sequences are waited for, by nobody", len(a.waiting))
+	}
+	refused := make(chan error)
+	go func() { refused <- a.Wait(t.Context(), 7, func() error { return nil }) }()
+	short, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer stop()
+	if err := a.Wait(short, 7, func() error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	a.Advance(7, map[uint64]error{7: io.EOF})
+	if err := <-refused; err != io.EOF {
+		t.Errorf("the other request for it: %v", err)
+	}
+}
