@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 )
@@ -66,6 +67,9 @@ func FuzzDecodeEdit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := decodeEdit(data)
 		if err != nil {
+			if _, named := errors.AsType[*FieldError](err); !named {
+				t.Fatalf("%s: %v names no field", data, err)
+			}
 			return
 		}
 		again, err := json.Marshal(e)

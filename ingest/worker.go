@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -112,7 +111,7 @@ func decodeEdit(payload []byte) (*index.Edit, error) {
 		return nil, &FieldError{Field: "payload", Problem: "is no edit: " + err.Error()}
 	}
 	if *e == (index.Edit{}) {
-		return nil, errors.New("payload: is an edit that changes nothing")
+		return nil, &FieldError{Field: "payload", Problem: "is an edit that changes nothing"}
 	}
 	return e, nil
 }
