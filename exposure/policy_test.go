@@ -132,11 +132,11 @@ func TestPolicyChanged(t *testing.T) {
 
 func TestParsePolicy(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                                   "rotate,slots=5,capacity=1000,small=1,large=-1,months=0,tail=512,target=0.001,ttl=120h0m0s",
-		"rotate":                             "rotate,slots=5,capacity=1000,small=1,large=-1,months=0,tail=512,target=0.001,ttl=120h0m0s",
-		"rotate,slots=3,large=10000,ttl=48h": "rotate,slots=3,capacity=1000,small=1,large=10000,months=0,tail=512,target=0.001,ttl=48h0m0s",
-		"calendar,large=-1":                  "calendar,slots=4,capacity=1000,small=2,large=-1,months=3,tail=512,target=0.001,ttl=120h0m0s",
-		"calendar,months=1":                  "calendar,slots=4,capacity=1000,small=2,large=10000,months=1,tail=512,target=0.001,ttl=120h0m0s",
+		"":                                   "rotate,slots=5,capacity=1000,small=1,large=-1,tail=512,target=0.001,ttl=120h0m0s",
+		"rotate":                             "rotate,slots=5,capacity=1000,small=1,large=-1,tail=512,target=0.001,ttl=120h0m0s",
+		"rotate,slots=3,large=10000,ttl=48h": "rotate,slots=3,capacity=1000,small=1,large=10000,tail=512,target=0.001,ttl=48h0m0s",
+		"calendar,large=-1":                  "calendar,slots=4,capacity=1000,small=2,large=-1,tail=512,target=0.001,months=3",
+		"calendar,months=1":                  "calendar,slots=4,capacity=1000,small=2,large=10000,tail=512,target=0.001,months=1",
 	} {
 		p, err := state.ParsePolicy(in)
 		if err != nil || p.String() != want {
@@ -150,7 +150,8 @@ func TestParsePolicy(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"weekly", "rotate,slots=1", "rotate,slots=65", "rotate,slots", "rotate,colour=3", "rotate,capacity=10",
-		"rotate,large=5", "rotate,slots=0", "calendar,months=0", "rotate,target=0.9", "rotate,target=NaN", "rotate,ttl=-1h", "calendar,slots=40", "rotate,tail=9999"} {
+		"rotate,large=5", "rotate,slots=0", "calendar,months=0", "rotate,target=0.9", "rotate,target=NaN", "rotate,ttl=-1h", "calendar,slots=40", "rotate,tail=9999",
+		"rotate,months=6", "calendar,ttl=1h", "rotate,target=0", "rotate,ttl=0"} {
 		if p, err := state.ParsePolicy(bad); err == nil {
 			t.Errorf("%q is taken: %s", bad, p)
 		}

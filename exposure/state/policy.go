@@ -238,7 +238,7 @@ func (p *Policy) Kept() time.Duration {
 
 // ParsePolicy reads "rotate" or "calendar", optionally followed by settings:
 // "rotate,slots=3,small=1,large=10000,ttl=120h". Settings are slots, capacity,
-// small, large, months, tail, target and ttl.
+// small, large, tail and target, of rotate ttl, and of calendar months.
 func ParsePolicy(s string) (Policy, error) {
 	var p Policy
 	name, rest, _ := strings.Cut(s, ",")
@@ -250,24 +250,31 @@ func ParsePolicy(s string) (Policy, error) {
 		return p, fmt.Errorf("exposure: policy %q is neither rotate nor calendar", name)
 	}
 	ints := map[string]*int{"slots": &p.Slots, "capacity": &p.Capacity, "small": &p.Small,
-		"large": &p.Large, "months": &p.Months, "tail": &p.Tail}
+		"large": &p.Large, "tail": &p.Tail}
+	if p.Kind == Calendar {
+		ints["months"] = &p.Months
+	}
 	for rest != "" {
 		var field string
 		field, rest, _ = strings.Cut(rest, ",")
 		k, v, _ := strings.Cut(field, "=")
 		var err error
+		zero := false
 		switch {
 		case ints[k] != nil:
 			*ints[k], err = strconv.Atoi(v)
-			if err == nil && *ints[k] == 0 && (k != "months" || p.Kind == Calendar) { // rotate has months=0
-				err = errors.New("0 is no value: leave it out for the default; large=-1 is none")
-			}
+			zero = *ints[k] == 0
 		case k == "target":
 			p.Target, err = strconv.ParseFloat(v, 64)
-		case k == "ttl":
+			zero = p.Target == 0
+		case k == "ttl" && p.Kind == Rotate:
 			p.TTL, err = time.ParseDuration(v)
+			zero = p.TTL == 0
 		default:
-			err = errors.New("want one of slots, capacity, small, large, months, tail, target and ttl")
+			err = errors.New("want slots, capacity, small, large, tail or target, or of rotate ttl, of calendar months")
+		}
+		if err == nil && zero {
+			err = errors.New("0 is no value: leave it out for the default; large=-1 is none")
 		}
 		if err != nil {
 			return p, fmt.Errorf("exposure: policy setting %q: %w", field, err)
@@ -279,6 +286,10 @@ func ParsePolicy(s string) (Policy, error) {
 // String is the form ParsePolicy reads, with every setting spelled out.
 func (p Policy) String() string {
 	p, _ = p.WithDefaults()
-	return fmt.Sprintf("%s,slots=%d,capacity=%d,small=%d,large=%d,months=%d,tail=%d,target=%g,ttl=%s",
-		p.Kind, p.Slots, p.Capacity, p.Small, p.Large, p.Months, p.Tail, p.Target, p.TTL)
+	kept := fmt.Sprintf("ttl=%s", p.TTL)
+	if p.Kind == Calendar {
+		kept = fmt.Sprintf("months=%d", p.Months)
+	}
+	return fmt.Sprintf("%s,slots=%d,capacity=%d,small=%d,large=%d,tail=%d,target=%g,%s",
+		p.Kind, p.Slots, p.Capacity, p.Small, p.Large, p.Tail, p.Target, kept)
 }
