@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/sys/unix"
 
+	"jianguo/bus"
 	"jianguo/internal/disk"
 )
 
@@ -33,6 +34,9 @@ func Add(file, name, role string, sources ...string) (token string, err error) {
 	}
 	if len(strings.Fields(name)) != 1 || strings.Fields(name)[0] != name || strings.HasPrefix(name, "#") {
 		return "", fmt.Errorf("name %q: want one word that does not begin with #", name)
+	}
+	if len(sources) > 0 && role != bus.Platform.String() {
+		return "", fmt.Errorf("role %q: only the role %v publishes for sources", role, bus.Platform)
 	}
 	id, salt := rand.Text()[:idLength], []byte(rand.Text())
 	token = prefix + id + "_" + rand.Text()

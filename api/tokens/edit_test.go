@@ -87,6 +87,9 @@ func TestAddRevokeReload(t *testing.T) {
 	if _, err := s.Reload(); err != nil || s.Len() != 2 {
 		t.Errorf("%v, %d tokens", err, s.Len())
 	}
+	if _, err := Add(file, "desk", "editor", "甲报"); err == nil || !strings.Contains(err.Error(), "only the role platform") {
+		t.Errorf("an editor of one source: %v", err)
+	}
 	if err := os.WriteFile(file, []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
