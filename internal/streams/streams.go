@@ -166,6 +166,10 @@ func Check(ctx context.Context, s jetstream.Stream, js jetstream.JetStream, subj
 	if c.Discard == jetstream.DiscardNew && c.MaxBytes > 0 && held+size > c.MaxBytes {
 		return info, fmt.Errorf("stream %s is full: it holds %d of %d MiB", c.Name, held>>20, c.MaxBytes>>20)
 	}
+	if c.Discard == jetstream.DiscardNew && c.MaxMsgs > 0 && info.State.Msgs >= uint64(c.MaxMsgs) {
+		return info, fmt.Errorf("stream %s is full: it holds %d of %d messages: remove max_msgs on the bus", c.Name,
+			info.State.Msgs, c.MaxMsgs)
+	}
 	account, err := js.AccountInfo(ctx)
 	if err != nil {
 		return info, fmt.Errorf("stream %s: %w", info.Config.Name, err)
