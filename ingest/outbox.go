@@ -68,10 +68,13 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 // there are none: the one that publishes goes on with it, and what this one has judged since its start is compared.
 func (o *outbox) begin(ctx context.Context) (uint64, error) {
 	after, err := o.resume(ctx)
-	if err == nil && o.catchesUp != nil {
+	if err != nil {
+		return o.began, err
+	}
+	if o.catchesUp != nil {
 		return min(after, o.began), errOthers
 	}
-	return after, err
+	return after, nil
 }
 
 // warn says that events were not published, unless another service publishes them.
