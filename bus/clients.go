@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus/gate"
+	"jianguo/internal/wait"
 	"jianguo/internal/wrap"
 )
 
@@ -123,11 +124,13 @@ func Away(err error) bool {
 func Patiently(ctx context.Context, log *slog.Logger, most time.Duration, f func() error) error {
 	for deadline := time.Now().Add(most); ; {
 		err := f()
-		if err == nil || !Away(err) || ctx.Err() != nil || time.Now().After(deadline) {
+		if err == nil || !Away(err) || time.Now().After(deadline) {
 			return err
 		}
 		log.WarnContext(ctx, "the bus does not answer yet, trying again", "error", err)
-		time.Sleep(time.Second)
+		if wait.For(ctx, time.Second) != nil {
+			return err
+		}
 	}
 }
 
