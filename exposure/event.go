@@ -155,16 +155,17 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	if err := cmp.Or(ev.check(), s.Err()); err != nil {
 		return err
 	}
-	p, wait := 0, func(ctx context.Context, _ int, seq uint64) error { return s.w.applied.Wait(ctx, seq, s.Err) }
+	p, known := 0, func(int) uint64 { return s.w.applied.Seq() }
+	wait := func(ctx context.Context, _ int, seq uint64) error { return s.w.applied.Wait(ctx, seq, s.Err) }
 	if s.fleet != nil {
 		if err := s.fleet.trouble.Err(); err != nil {
 			return err
 		}
-		p, wait = redis.PartitionOf(ev.User), s.fleet.Acks.Wait
+		p, known, wait = redis.PartitionOf(ev.User), s.fleet.Acks.Seq, s.fleet.Acks.Wait
 	}
 	return must.Catch(func() {
 		for payload := range ev.parts() {
-			applied := s.w.applied.Seq()
+			applied := known(p)
 			seq, err := s.cfg.Log.Append(ctx, ev.subject(p), payload)
 			if err == nil && seq <= applied { // the log has lost its end, which the consumer has not noticed yet
 				err = eventlog.ErrGone

@@ -341,3 +341,24 @@ func TestReadyWhilePartitionsMove(t *testing.T) {
 		return s.fleet.Owners.Owned.Load() == redis.Partitions
 	})
 }
+
+// TestLogLostItsEnd: when a bus was restored from an older backup, sequences are given again. A report that has one is
+// not answered before it counts, and once another owner has begun, it is.
+func TestLogLostItsEnd(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	f.must(f.seen(f.two[0], "u", "a"))
+	p := redis.PartitionOf("u")
+	part, acks := fmt.Sprint("test:part:", p), f.two[0].fleet.Acks
+	f.do("HSET", part, "applied", "0000000000ffffff")
+	f.must(acks.Tell(p))
+	f.eventually("the service knows", func() bool { return acks.Seq(p) == 0xffffff })
+	if err := f.seen(f.two[0], "u", "b"); !errors.Is(err, ErrGone) {
+		t.Errorf("a report with a sequence of before: %v", err)
+	}
+	f.do("HSET", part, "epoch", "000000000000ffff", "applied", "0000000000000001")
+	f.eventually("reports count again", func() bool { return f.seen(f.two[0], "u", "c") == nil })
+	if got := unseenIn(t, f.two[1], "u", "a", "b", "c"); len(got) > 0 {
+		t.Errorf("answered, and shown again: %v", got)
+	}
+}

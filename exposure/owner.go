@@ -96,8 +96,10 @@ func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 		must.Do(f.Acks.Tell(part))
 		o := &owner{fleet: f, part: part, mark: mark, end: log, applied: mark.Applied,
 			refused: map[uint64]string{}, broken: map[state.Address]bool{}}
-		if at.Log == log.ID {
-			maps.Copy(o.refused, at.Refused)
+		for seq, why := range at.Refused {
+			if at.Log == log.ID && seq <= mark.Applied { // later ones were of an end that the log has lost
+				o.refused[seq] = why
+			}
 		}
 		return o
 	})

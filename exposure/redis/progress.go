@@ -76,18 +76,19 @@ func (r *Conn) Advance(ctx context.Context, p int, epoch, applied uint64, refuse
 // Progress is how far a partition has been applied.
 type Progress struct {
 	Log     string // identity of the log
+	Epoch   string // of the owner
 	Applied uint64
 	Refused map[uint64]string // of recent entries: why they were not applied
 }
 
 // Progress reads how far a partition has been applied.
 func (r *Conn) Progress(ctx context.Context, p int) (at Progress, err error) {
-	get := r.Client.B().Hmget().Key(r.part(p)).Field("log", "applied", "refused").Build()
+	get := r.Client.B().Hmget().Key(r.part(p)).Field("log", "applied", "refused", "epoch").Build()
 	fields, err := r.Client.Do(ctx, get).AsStrSlice()
 	if err != nil {
 		return at, fmt.Errorf("%w: progress of partition %d: %v", ErrAway, p, err)
 	}
-	at.Log = fields[0]
+	at.Log, at.Epoch = fields[0], fields[3]
 	if fields[1] != "" {
 		at.Applied, err = strconv.ParseUint(fields[1], 16, 64)
 	}
@@ -182,8 +183,8 @@ type Acks struct {
 
 type ackPart struct {
 	eventlog.Applied
-	mu  sync.Mutex
-	log string // mu; whose sequences count
+	mu    sync.Mutex
+	owner string // mu; the log whose sequences count, and the epoch of the owner that has applied them
 }
 
 // Listen begins to hear what owners say.
@@ -224,13 +225,13 @@ func (a *Acks) look(ctx context.Context, p int) error {
 	q := &a.parts[p]
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if at.Log != q.log {
-		q.log = at.Log
-		q.Reset(0) // the stream was created again: its sequences count from one
+	if owner := at.Log + at.Epoch; owner != q.owner {
+		q.owner = owner
+		q.Reset(0) // the stream may be another one, or have lost its end: sequences are given again
 	}
 	refused := map[uint64]error{}
 	for seq, why := range at.Refused {
-		if seq > q.Seq() {
+		if seq > q.Seq() && seq <= at.Applied {
 			refused[seq] = refusal(why)
 		}
 	}
@@ -248,6 +249,9 @@ func refusal(outcome string) error {
 	}
 	return &wire.Error{Detail: outcome}
 }
+
+// Seq is the last sequence of a partition of which this service knows that it is in Redis.
+func (a *Acks) Seq(p int) uint64 { return a.parts[p].Seq() }
 
 // Wait waits until an entry is in Redis, or returns why it was refused, or that Redis does not answer. Now and then it
 // asks: what an owner says may get lost.
