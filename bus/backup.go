@@ -61,7 +61,12 @@ func CopyDead(ctx context.Context, from *nats.Conn, prefix, dir string) error {
 				continue
 			}
 			if err == nil {
-				_, err = js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
+				var rest []jetstream.PublishOpt
+				if ttl, unset := time.ParseDuration(m.Header.Get(jetstream.MsgTTLHeader)); unset == nil {
+					rest = append(rest, jetstream.WithMsgTTL(max(time.Until(m.Time.Add(ttl)), time.Second)))
+				}
+				m.Header.Del(jetstream.MsgIDHeader) // letters that were refused days apart may have one id
+				_, err = js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, rest...)
 			}
 			if err != nil {
 				return fmt.Errorf("dead letter %d: %w", number, err)
