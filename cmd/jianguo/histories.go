@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -33,12 +34,14 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (*e
 	if f.NATS == "" {
 		return nil, errors.New("--exposure-store: several services need a bus in common: set --nats")
 	}
-	plan, together := s.plan(), new(exposure.Shared)
-	err := bus.Patiently(co.ctx, co.log, busWait, func() error {
+	plan := s.plan()
+	conn, err := redis.Open(f.ExposureStore, plan.Prefix+"jianguo")
+	if err != nil {
+		return nil, fmt.Errorf("--exposure-store: %w", err)
+	}
+	together := &exposure.Shared{Redis: conn}
+	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
 		return must.Catch(func() {
-			if together.Redis == nil {
-				together.Redis = must.Get(redis.Open(f.ExposureStore, plan.Prefix+"jianguo"))
-			}
 			bucket := func(ctx context.Context) (jetstream.KeyValue, error) {
 				return redis.Bucket(ctx, js, plan.Prefix, plan.Replicas)
 			}
