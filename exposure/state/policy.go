@@ -36,6 +36,8 @@ const (
 	MaxCapacity = 1 << 20 // keys a shard
 	MaxTail     = 4096    // keys in a tail
 	MaxExcepted = 64      // un-seen keys that a shard still holds
+
+	maxTTL = 350_000 * time.Hour // 40 years: the bytes of a state hold no time before 1970
 )
 
 // Policy says how much of a user's history is kept, and for how long. The zero
@@ -81,8 +83,9 @@ func (p Policy) WithDefaults() (Policy, error) {
 	switch {
 	case p.Kind > Calendar:
 		return p, fmt.Errorf("exposure: policy kind %d is unknown", p.Kind)
-	case p.Slots < 2 || p.Shards() > MaxShards:
-		return p, fmt.Errorf("exposure: policy has %d shards, want 2 to %d in all", p.Shards(), MaxShards)
+	case p.Slots < 2 || p.Months < 0 || max(p.Slots, p.Months, p.Shards()) > MaxShards: // a product may overflow
+		return p, fmt.Errorf("exposure: policy has slots=%d and months=%d, want 2 slots or more, and "+
+			"slots × (months + 1) at most %d", p.Slots, p.Months, MaxShards)
 	case p.Capacity < 64 || p.Capacity > MaxCapacity:
 		return p, fmt.Errorf("exposure: policy capacity %d, want 64 to %d", p.Capacity, MaxCapacity)
 	case p.Large > 0 && (p.Large < p.Capacity || p.Large > MaxCapacity):
@@ -91,10 +94,8 @@ func (p Policy) WithDefaults() (Policy, error) {
 		return p, fmt.Errorf("exposure: policy has %d small shards", p.Small)
 	case !(p.Target > 0 && p.Target <= 0.05):
 		return p, fmt.Errorf("exposure: policy target %g, want above 0, at most 0.05", p.Target)
-	case p.TTL < time.Minute:
-		return p, fmt.Errorf("exposure: policy ttl %s, want a minute or more", p.TTL)
-	case p.Months < 0:
-		return p, fmt.Errorf("exposure: policy reads %d months", p.Months)
+	case p.TTL < time.Minute || p.TTL > maxTTL:
+		return p, fmt.Errorf("exposure: policy ttl %s, want a minute to %s", p.TTL, maxTTL)
 	case p.Tail < 8 || p.Tail > MaxTail:
 		return p, fmt.Errorf("exposure: policy tail %d, want 8 to %d", p.Tail, MaxTail)
 	}
