@@ -55,26 +55,34 @@ func needsComposing(s string) bool {
 
 // traced feeds plain text as text does, and records where its characters come from.
 func (n *normalizer) traced(s string) {
-	hidden, composing := n.folds.apart(s), needsComposing(s)
-	for i := 0; i < len(s) && len(n.out) <= MaxForm; {
+	hidden := n.folds.apart(s)
+	composing := needsComposing(without(s, hidden))
+	shown, from := make([]byte, 0, len(s)), make([]int, 0, len(s)) // what is fed, and the place of each byte in s
+	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if composing {
-			size = max(size, norm.NFKC.NextBoundaryInString(s[i:], true))
-		}
 		for len(hidden) > 0 && hidden[0].end <= i {
 			hidden = hidden[1:]
 		}
-		switch {
-		case len(hidden) > 0 && hidden[0].start <= i:
-		case !composing:
-			n.rune(r)
-		default:
-			for _, r := range norm.NFKC.String(strings.Map(n.visible, s[i:i+size])) {
-				n.rune(r)
+		hide := len(hidden) > 0 && hidden[0].start <= i || composing && n.visible(r) < 0
+		for ; size > 0; size-- {
+			if !hide {
+				shown, from = append(shown, s[i]), append(from, i)
 			}
+			i++
+		}
+	}
+	for i := 0; i < len(shown) && len(n.out) <= MaxForm; {
+		_, size := utf8.DecodeRune(shown[i:])
+		part := string(shown[i : i+size])
+		if composing {
+			size = max(size, norm.NFKC.NextBoundary(shown[i:], true))
+			part = norm.NFKC.String(string(shown[i : i+size]))
+		}
+		for _, r := range part {
+			n.rune(r)
 		}
 		for len(n.origin) < len(n.out) {
-			n.origin = append(n.origin, span{i, i + size})
+			n.origin = append(n.origin, span{from[i], from[i+size-1] + 1})
 		}
 		i += size
 	}

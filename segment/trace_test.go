@@ -54,12 +54,40 @@ func TestTraceAligns(t *testing.T) {
 	}
 }
 
+// tracesAsText holds the form of a traced text to that which Analyze makes of it.
+func tracesAsText(t interface{ Fatalf(string, ...any) }, s string) {
+	folds := shipped().current.Load().folds
+	traced, fed := normalizer{folds: folds, title: -1}, normalizer{folds: folds, title: -1}
+	fed.text(s)
+	traced.traced(s)
+	if got, want := string(traced.end()), string(fed.end()); got != want {
+		t.Fatalf("%+q is %+q, and traced %+q", s, want, got)
+	}
+}
+
+// TestTracedIsAnalyzed: characters that combine, change places, group digits, fold to several, or are not seen.
+func TestTracedIsAnalyzed(t *testing.T) {
+	for _, s := range []string{"か\u200b\u3099", "か\x00\u3099", "ﾊ\u200bﾞ", "\u1100\ufeff\u1161", "ㄱㅏ", "e\xff\u0301"} {
+		tracesAsText(t, s)
+	}
+	alphabet := []rune("かはﾊﾞﾟ\u3099\u309a\u200b\u200d\ufeff\u00ad\u034f\ufe0f\x00\x07\u0085\u0301\u0327\u0345\u05b8\u0e33\u1100\u1161\u11a8ㄱㅏㄳ가" +
+		"ﾡￂe1２3,，.-－%‰½℃㋿㏠㍿Ⅳ№ﬁ①❶東乾中国 \t\n。《》×·丨~�\U000e0061\U0001d15f\U0002f800👨")
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOfN(rapid.SampledFrom(alphabet), rapid.IntRange(0, 40).Draw(t, "least"), 60, -1).Draw(t, "text")
+		if filler := rapid.SampledFrom([]string{"", " ", "\u200b", "．", "*"}).Draw(t, "filler"); filler != "" {
+			s = strings.Join(strings.Split(s, ""), filler)
+		}
+		tracesAsText(t, s)
+	})
+}
+
 func FuzzTrace(f *testing.F) {
 	for _, v := range vectors {
 		f.Add(v.body)
 	}
 	f.Add("㍿㋿½か\u3099&lt;&ampx&#x4e2d;<b>1,234</b>,567 25℃ ㎡№⼤ﬁⅣ 你 好 2 0 2 3")
 	f.Fuzz(func(t *testing.T, s string) {
+		tracesAsText(t, s)
 		x := shipped().Trace(s)
 		last := 0
 		for i := range x.Form {
