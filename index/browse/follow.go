@@ -17,7 +17,9 @@ const listsBatch = 1024
 // more. Package must ends it.
 func (b *Model) listEvents(ctx context.Context) (more bool) {
 	events := must.Get(sqlite.All(ctx, b.cat.Tables(), (*seen).columns, seenQuery, b.mark(ctx, listsMark), listsBatch))
-	if len(events) == 0 && (len(b.stale) == 0 || time.Since(b.slow) < slowStories) {
+	now := time.Now()
+	late := now.Sub(b.slow) >= slowStories
+	if len(events) == 0 && !b.slow.IsZero() && (len(b.stale) == 0 || !late) {
 		return false
 	}
 	b.update(ctx, func(tx *transaction) {
@@ -25,11 +27,15 @@ func (b *Model) listEvents(ctx context.Context) (more bool) {
 		for i := range events {
 			must.Dof(must.Catch(func() { w.take(&events[i]) }), "event %d", events[i].number)
 		}
-		w.stories()
+		w.stories(late)
 		if n := len(events); n > 0 {
 			tx.setMark(listsMark, events[n-1].number)
 		}
 	})
+	if late {
+		clear(b.stale)
+		b.slow = now
+	}
 	return len(events) == listsBatch
 }
 
@@ -132,35 +138,33 @@ func credible(published, arrived int64) bool {
 }
 
 // Stories of more than largeStory members are counted again every slowStories,
-// not with every batch.
+// not with every batch; and first of all, since a process before may have left some to wait.
 const (
 	largeStory  = 1000
 	slowStories = 5 * time.Second
 )
 
-// stories counts the touched stories again.
-func (w *follower) stories() {
-	now := time.Now()
-	late := now.Sub(w.slow) >= slowStories
+// stories counts the touched stories again, and the stale ones if it is time.
+func (w *follower) stories(late bool) {
 	for cluster := range w.touched {
 		// The size is a hint; a story that is not known yet is small.
-		size := w.number(`SELECT coalesce((SELECT size FROM stories WHERE cluster = ?), 0)`, cluster)
-		if size > largeStory && !late {
+		if w.number(`SELECT coalesce((SELECT size FROM stories WHERE cluster = ?), 0)`, cluster) > largeStory {
 			w.stale[cluster] = true
-			continue
-		}
-		w.story(cluster)
-	}
-	if !late {
-		return
-	}
-	for cluster := range w.stale {
-		if !w.touched[cluster] {
+		} else {
 			w.story(cluster)
 		}
 	}
-	clear(w.stale)
-	w.slow = now
+	if w.slow.IsZero() {
+		for _, cluster := range must.Get(sqlite.Column[uint32](w.ctx, w, `SELECT cluster FROM stories WHERE size > ?`,
+			largeStory)) {
+			w.stale[cluster] = true
+		}
+	}
+	if late {
+		for cluster := range w.stale {
+			w.story(cluster)
+		}
+	}
 }
 
 // story counts one story again from the catalogue.

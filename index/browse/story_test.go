@@ -2,7 +2,10 @@ package browse
 
 import (
 	"database/sql"
+	"fmt"
 	"testing"
+
+	"jianguo/index/verdict"
 )
 
 // TestPresumedOriginal: times of publication are compared with each other, never with an arrival.
@@ -24,5 +27,40 @@ func TestPresumedOriginal(t *testing.T) {
 		if got := s.presumed(); got != c.want {
 			t.Errorf("%s: %d", name, got)
 		}
+	}
+}
+
+// TestLargeStoryWaits: what has joined a large story is in the list after a restart, though it waited to be counted.
+func TestLargeStoryWaits(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	b := openModel(t, x)
+	var arrivals []verdict.Mutation
+	for n := range uint64(largeStory + 2) {
+		arrivals = append(arrivals, verdict.Mutation{Seq: n + 1, At: testStart, Article: article(fmt.Sprint("id", n), "text", 1)})
+	}
+	for _, some := range [][]verdict.Mutation{arrivals[:largeStory+1], arrivals[largeStory+1:]} {
+		if _, err := x.Add(ctx, some); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Follow(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(b.stale) != 1 {
+		t.Fatalf("%v wait", b.stale)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = openModel(t, x)
+	defer func() { _ = b.Close() }()
+	if err := b.Follow(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if page, err := b.Stories(ctx, StoryQuery{Sort: "size", Limit: 1}); err != nil || page.Stories[0].Size != largeStory+2 {
+		t.Errorf("%+v, %v", page, err)
 	}
 }
