@@ -59,9 +59,10 @@ type Reader struct {
 
 // readExact returns the exact hash of a version, nil for a blank one, and its headline.
 func (r *Reader) readExact(ctx context.Context, ordinal uint32) (exact []byte, title string, err error) {
-	return exact, title, r.DB.QueryRowContext(ctx,
+	err = r.DB.QueryRowContext(ctx,
 		`SELECT c.exact, i.title FROM `+r.Compared+` c JOIN items i ON i.ordinal = c.ordinal WHERE c.ordinal = ?`,
 		ordinal).Scan(&exact, &title)
+	return exact, title, err
 }
 
 func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s compare.Sketch, err error) {
