@@ -79,8 +79,10 @@ func TestPublish(t *testing.T) {
 	if number.Event.ID != "17" {
 		t.Errorf("integer id became %q", number.Event.ID)
 	}
-	if rep := r.do("HEAD", "/items/17", nil); rep.status != 200 || len(rep.body) != 0 {
-		t.Errorf("HEAD: %d, %d bytes", rep.status, len(rep.body))
+	for _, path := range []string{"/items/17", "/healthz", "/readyz", "/openapi.yaml"} {
+		if rep := r.do("HEAD", path, nil); rep.status != 200 || len(rep.body) != 0 {
+			t.Errorf("HEAD %s: %d, %d bytes", path, rep.status, len(rep.body))
+		}
 	}
 }
 

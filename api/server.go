@@ -153,11 +153,12 @@ func (s *Server) routes() {
 		exposures{s}.add()
 	}
 
-	s.echo.GET("/healthz", func(c echo.Context) error { // as long as the process answers at all
+	reads := []string{http.MethodGet, http.MethodHead}
+	s.echo.Match(reads, "/healthz", func(c echo.Context) error { // as long as the process answers at all
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok", "version": s.cfg.Version})
 	})
-	s.echo.GET("/readyz", s.ready)
-	s.echo.GET("/openapi.yaml", func(c echo.Context) error {
+	s.echo.Match(reads, "/readyz", s.ready)
+	s.echo.Match(reads, "/openapi.yaml", func(c echo.Context) error {
 		return c.Blob(http.StatusOK, "application/yaml", OpenAPI)
 	})
 	metrics, profiles := promhttp.HandlerFor(s.cfg.Metrics, promhttp.HandlerOpts{}), http.DefaultServeMux

@@ -162,7 +162,11 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/dead", roleOperator, o.replay},
 		{"GET", "/console/*", roleEditor, c.nowhere},
 	} {
-		e.Add(r.method, r.path, c.handle(r.role, r.handler), bound)
+		methods := []string{r.method}
+		if r.method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+		e.Match(methods, r.path, c.handle(r.role, r.handler), bound)
 	}
 	return nil
 }
