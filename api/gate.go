@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -120,6 +121,10 @@ func (b *body) release() {
 // read reads what comes, up to limit bytes, whatever Content-Length says.
 func (b *body) read(c echo.Context, limit int64) error {
 	req, rc := c.Request(), http.NewResponseController(c.Response())
+	if e := req.Header.Get(echo.HeaderContentEncoding); e != "" && !strings.EqualFold(e, "identity") {
+		return NewProblem(http.StatusUnsupportedMediaType, echo.HeaderContentEncoding,
+			fmt.Sprintf("Content-Encoding is %.40q: a body is taken as it is, without one", e))
+	}
 	if req.ContentLength > limit {
 		return bodyTooLarge(limit)
 	}

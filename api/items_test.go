@@ -84,6 +84,12 @@ func TestPublish(t *testing.T) {
 			t.Errorf("HEAD %s: %d, %d bytes", path, rep.status, len(rep.body))
 		}
 	}
+	for _, encoding := range []string{"gzip", "br"} {
+		if p := want[Problem](r, 415, "POST", "/items", `{"id":"18","body":"台风登陆。"}`, "Content-Encoding", encoding); p.Field != "Content-Encoding" {
+			t.Errorf("%s: %+v", encoding, p)
+		}
+	}
+	want[ingest.Outcome](r, 200, "POST", "/items", `{"id":"18","body":"台风登陆。"}`, "Content-Encoding", "identity")
 }
 
 func TestWithdraw(t *testing.T) {
