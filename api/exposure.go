@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -83,7 +84,13 @@ func (s exposures) filter(c echo.Context) any {
 
 // accepts reports whether a client accepts a type of answers.
 func accepts(c echo.Context, contentType string) bool {
-	return strings.Contains(strings.ToLower(c.Request().Header.Get(echo.HeaderAccept)), contentType)
+	for one := range strings.SplitSeq(strings.Join(c.Request().Header.Values(echo.HeaderAccept), ","), ",") {
+		accepted, params, _ := mime.ParseMediaType(one)
+		if q, err := strconv.ParseFloat(params["q"], 64); accepted == contentType && (err != nil || q > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // take answers the routes that store events of a kind.

@@ -247,6 +247,10 @@ func TestBitmap(t *testing.T) {
 	if len(rep.body) != 26 || !slices.Equal(rep.body[:13], make([]byte, 13)) || rep.body[13] != 7 || rep.header.Get("Jianguo-Relaxed") != "3" {
 		t.Errorf("relaxed: %x %v", rep.body, rep.header)
 	}
+	rep = x.do("POST", "/filter", `{"user":"u","items":["1","x"]}`, "Accept", "application/json, "+BitmapType+"; q=0.0")
+	if string(rep.body) != `{"items":["x"],"dropped":1}` {
+		t.Errorf("a bitmap is refused, and the answer is %q", rep.body)
+	}
 }
 
 func TestExposureBus(t *testing.T) {
