@@ -43,6 +43,12 @@ func TestSession(t *testing.T) {
 		b.click("main button")
 		b.shown(".problem")
 	})
+	t.Run("from another site", func(t *testing.T) {
+		form := url.Values{"token": {"jg_lin_secret-token-1"}}
+		if resp, _ := asked(t, r, http.MethodPost, "/console/signin", form, "Sec-Fetch-Site", "same-site"); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("%d", resp.StatusCode)
+		}
+	})
 	t.Run("only to this host", func(t *testing.T) {
 		for _, to := range []string{"//elsewhere.example/", "https://elsewhere.example/", `/\elsewhere.example`} {
 			if resp, _ := post(t, r, "/console/signin", url.Values{"token": {"jg_lin_secret-token-1"}, "to": {to}}); resp.Header.Get("Location") != "/" {
