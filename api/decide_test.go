@@ -299,6 +299,17 @@ func TestDecisionSeen(t *testing.T) {
 			t.Errorf("%s: %+v", bad, p)
 		}
 	}
+	for bad, detail := range map[string]string{
+		`"seen":-1`:     "seen is -1, want an integer from 0 to 18446744073709551615",
+		`"into":"x"`:    "into is a JSON string, want an integer from 0 to 4294967295",
+		`"reason":true`: "reason is a JSON true, want text",
+		`"items":{}`:    "items is a JSON object, want a list",
+		`"items":[7]`:   "items.0 is a JSON number, want an object",
+	} {
+		if p := want[Problem](r, 400, "POST", path, `{"kind":"release","by":"张三",`+bad+`}`); p.Detail != detail {
+			t.Errorf("%s: %+v", bad, p)
+		}
+	}
 	want[Problem](r, 413, "POST", path, `{"kind":"release","by":"张三","items":[{"item":"x"}`+strings.Repeat(`,{"item":"x"}`, index.MaxTogether)+`]}`)
 	d = want[index.Decision](r, 200, "POST", path, body(`{"kind":"undo","decision":%d,"by":"李四"}`, d.Number))
 	if len(d.Events) != 3 || d.Count != 3 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -40,12 +41,17 @@ func tooLarge(field, problem string, args ...any) {
 	must.Do(&ingest.FieldError{Field: field, Problem: fmt.Sprintf(problem, args...), TooLarge: true})
 }
 
+// kinds are what a field of a body may be, if not an object.
+var kinds = map[reflect.Kind]string{reflect.String: "text", reflect.Slice: "a list",
+	reflect.Uint32: "an integer from 0 to 4294967295", reflect.Uint64: "an integer from 0 to 18446744073709551615"}
+
 // readJSON reads a body into a struct. It refuses one in which a name stands twice.
 func readJSON(data []byte, to any) {
 	err := json.Unmarshal(data, to, jsontext.AllowInvalidUTF8(true)) // as encoding/json does
 	if wrong, ok := errors.AsType[*json.SemanticError](err); ok {
 		field := cmp.Or(strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", "."), "payload")
-		refuse(field, "is a JSON %v, which it cannot be", wrong.JSONKind)
+		refuse(field, "is %.40s, want %s", cmp.Or(string(wrong.JSONValue), "a JSON "+ingest.KindName(wrong.JSONKind)),
+			cmp.Or(kinds[wrong.GoType.Kind()], "an object"))
 	}
 	if err != nil {
 		must.Do(ingest.MalformedError(err))

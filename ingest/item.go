@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 	"unicode"
@@ -94,14 +95,18 @@ func decodePayload(data []byte) *payload {
 	wrong, other := errors.AsType[*json.SemanticError](err)
 	switch {
 	case other:
-		kind := cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[wrong.JSONKind], wrong.JSONKind.String())
-		p.refuse("payload", "is a JSON %s, not an object", kind)
+		p.refuse("payload", "is a JSON %s, not an object", KindName(wrong.JSONKind))
 	case err != nil:
 		p.note(MalformedError(err))
 	case p.values == nil:
 		p.refuse("payload", "is a JSON null, not an object")
 	}
 	return p
+}
+
+// KindName is what a JSON value is called.
+func KindName(k jsontext.Kind) string {
+	return cmp.Or(map[jsontext.Kind]string{'[': "array", '{': "object", '0': "number"}[k], k.String())
 }
 
 // MalformedError says what is wrong where package jsontext finds no object in which each name stands once.
@@ -242,7 +247,7 @@ func (p *payload) revision() int64 {
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil || n < 0 {
-		p.refuse("revision", "is %.40s, want an integer from 0", raw)
+		p.refuse("revision", "is %.40s, want an integer from 0 to %d", raw, int64(math.MaxInt64))
 	}
 	return n
 }

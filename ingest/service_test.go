@@ -331,6 +331,7 @@ func TestDeadLetters(t *testing.T) {
 		{`{"id":"a\u0000b","body":"x"}`, "id"}, {`{"id":"\ud800","body":"x"}`, "id"}, {`{"id":1.5,"body":"x"}`, "id"},
 		{`{"id":"` + strings.Repeat("长", 90) + `","body":"x"}`, "id"}, {`{"id":"a"}`, "body"}, {`{"id":"a","body":7}`, "body"},
 		{`{"id":"a","body":"x","revision":-1}`, "revision"}, {`{"id":"a","body":"x","revision":"1"}`, "revision"},
+		{`{"id":"a","body":"x","revision":9223372036854775808}`, "revision"},
 		{`{"id":"a","body":"x","published_at":"gestern"}`, "published_at"},
 		{`{"id":"a","body":"x","published_at":"9999-12-31T23:59:59-23:00"}`, "published_at"}, {`{"id":"b","id":"a","body":"x"}`, "id"},
 		{`{"id":"a","body":"` + strings.Repeat("文", MaxText/3+1) + `"}`, "body"},
@@ -351,14 +352,14 @@ func TestDeadLetters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(letters) != 18 {
-		t.Errorf("%d dead letters, want 18", len(letters))
+	if len(letters) != 19 {
+		t.Errorf("%d dead letters, want 19", len(letters))
 	}
 	if err := dead.Replay(ctx, letters[0].Number); err != nil {
 		t.Fatal(err)
 	}
 	svc.submit(bus.SubjectPublish, Item{ID: "after", Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
-	if letters, err = dead.List(ctx, 0, 100); err != nil || len(letters) != 18 {
+	if letters, err = dead.List(ctx, 0, 100); err != nil || len(letters) != 19 {
 		t.Errorf("after the replay of a letter that is still wrong: %d letters, %v", len(letters), err)
 	}
 	svc.verify()
