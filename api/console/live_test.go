@@ -35,6 +35,9 @@ func TestSession(t *testing.T) {
 				t.Errorf("%s answers %d without a user", p.path, resp.StatusCode)
 			}
 		}
+		if resp, _ := asked(t, r, http.MethodHead, "/", nil); resp.StatusCode != http.StatusSeeOther {
+			t.Errorf("HEAD: %d", resp.StatusCode)
+		}
 	})
 	t.Run("wrong token", func(t *testing.T) {
 		b := open(t, r, 1280, 900)

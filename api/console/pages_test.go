@@ -291,6 +291,13 @@ func TestLongTitles(t *testing.T) {
 			t.Errorf("%s does not say that it compares a part", path)
 		}
 	}
+	source := strings.Repeat("很长的来源名", 50)
+	submit(t, r, ingest.Item{ID: "source", Source: source, Body: village(2)})
+	b := open(t, r, 1280, 900)
+	b.signIn("jg_lin_secret-token-1", "/console/source?name="+url.QueryEscape(source))
+	if high := eval[int](b, `document.querySelector("h1").offsetHeight`); high > 120 {
+		t.Errorf("the heading of a source is %d pixels high", high)
+	}
 }
 
 // TestSpacesAtEnds: ids and names of sources may begin and end with spaces.
