@@ -19,6 +19,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/compare/quantity"
+	"jianguo/internal/headline"
 )
 
 // Text is what is compared of an article, as package segment makes it.
@@ -36,13 +37,9 @@ type Text struct {
 // Day is the day of a time for Text.Published; 0 before 1970, as for the zero time.
 func Day(t time.Time) int32 { return int32(max(0, t.Unix()/(24*60*60))) }
 
-// headedBytes is the length of a body (a Han character is three bytes) below which it says too little alone, and is
-// compared with its headline before it.
-const headedBytes = 180
-
 // Form is what is compared: the body, of a short text with its headline.
 func (t *Text) Form() string {
-	if len(t.Body) < headedBytes && t.Title != "" && t.Title != t.Body {
+	if headline.Joins(t.Title, t.Body) {
 		return t.Title + "\n" + t.Body
 	}
 	return t.Body

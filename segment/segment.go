@@ -184,10 +184,6 @@ func (s *tables) cut(t *Text, title, body string) {
 	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
 }
 
-// shortBody is the length, in bytes of normal form (a Han character is three), below which the headline is part
-// of the content.
-const shortBody = 180
-
 func (s *tables) normalize(n *normalizer, text string) {
 	n.folds = s.folds
 	n.reset()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"jianguo/internal/headline"
 	"jianguo/segment/cut"
 )
 
@@ -103,9 +104,7 @@ func (t *Text) titles(form []byte) (out []span) {
 }
 
 // headed reports that the body says too little alone, and is read with its headline before it.
-func (t *Text) headed() bool {
-	return len(t.Body) < shortBody && t.Title != "" && t.Title != t.Body
-}
+func (t *Text) headed() bool { return headline.Joins(t.Title, t.Body) }
 
 // join appends a normal form to the content.
 func (t *Text) join(form []byte) {
