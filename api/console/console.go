@@ -120,14 +120,14 @@ func Register(e *echo.Echo, cfg Config) error {
 	if len(cfg.Access.Proxies) == 0 {
 		cfg.Access.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	}
-	c := &Console{cfg: cfg, log: cfg.Logger, claims: looking,
-		sessions: &sessions{Config: cfg, key: []byte(rand.Text())}}
+	users := &sessions{Config: cfg, key: []byte(rand.Text())}
+	c := &Console{cfg: cfg, log: cfg.Logger, claims: looking, sessions: users}
 	// What a service that was killed may have left of a rejudge.
 	if err := os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)); err != nil {
 		return err
 	}
 	bound, o := cfg.Bound(c.sessions.known), operations{c}
-	e.GET("/console/assets/:hash/:name", serveAsset)
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/console/assets/:hash/:name", serveAsset)
 	for _, r := range []struct {
 		method, path string
 		role         string // of its users; empty: it needs no sign-in
@@ -162,11 +162,10 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/dead", roleOperator, o.replay},
 		{"GET", "/console/*", roleEditor, c.nowhere},
 	} {
-		methods := []string{r.method}
-		if r.method == http.MethodGet {
-			methods = append(methods, http.MethodHead)
+		page := c.handle(r.role, r.handler)
+		if e.Add(r.method, r.path, page, bound); r.method == http.MethodGet {
+			e.Add(http.MethodHead, r.path, page, bound)
 		}
-		e.Match(methods, r.path, c.handle(r.role, r.handler), bound)
 	}
 	return nil
 }
