@@ -92,9 +92,7 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 	inForce, last := must.Get2(maintain.LastPolicy(co.ctx, filepath.Join(dir, index.FileName)))
 	policy := c.policy(inForce)
 	r := maintain.NewReport(inForce.Hash(), policy.Hash(), last.Add(-time.Duration(c.Since)))
-	if r.Tried != r.Policy {
-		c.replay(co, segmenter, dir, r.Since, &inForce, "judging as now", r.InForce)
-	}
+	c.replay(co, segmenter, dir, r.Since, &inForce, "judging as now", r.InForce)
 	c.replay(co, segmenter, dir, r.Since, &policy, "judging", r.Tries)
 	r.Sort()
 	return r
@@ -108,7 +106,8 @@ func (c *rejudgeCmd) replay(co *streams, segmenter *segment.Segmenter, dir strin
 	defer x.Close()
 	progress := co.progress.stages("rejudge:")
 	must.Do(maintain.Replay(co.ctx, x, since, func(it *index.Item) *index.Article {
-		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published}
+		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published,
+			Revision: it.Event.Revision}
 		return ingest.Prepare(segmenter, &item)
 	}, each, func(done, total int64) { progress(stage, done, total) }))
 }
