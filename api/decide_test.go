@@ -319,6 +319,26 @@ func TestDecisionSeen(t *testing.T) {
 	r.noDeadLetters()
 }
 
+// TestBlockedBySource: who has decided about a copy is not named for what its source did to the lead, who has blocked is.
+func TestBlockedBySource(t *testing.T) {
+	t.Parallel()
+	r := newService(t, testConfig{})
+	families(r, 2)
+	const path = "/clusters/1/decisions"
+	d := want[index.Decision](r, 200, "POST", path, `{"kind":"release","item":"0-1","by":"张三"}`)
+	want[index.Decision](r, 200, "POST", path, fmt.Sprintf(`{"kind":"undo","decision":%d,"by":"李四"}`, d.Number))
+	want[ingest.Outcome](r, 200, "DELETE", "/items/0-0", nil)
+	if p := want[Problem](r, 409, "POST", path, `{"kind":"lead","item":"0-1","by":"张三"}`); p.Decision != nil || p.Detail != "cluster 1 is blocked" {
+		t.Errorf("%+v", p)
+	}
+	e := r.publish(ingest.Item{ID: "taken down", Body: article(9)}).Event
+	other := fmt.Sprintf("/clusters/%d/decisions", e.Cluster)
+	want[index.Decision](r, 200, "POST", other, `{"kind":"block","by":"张三"}`)
+	if p := want[Problem](r, 409, "POST", other, `{"kind":"block","by":"李四"}`); p.Decision == nil || p.Decision.By != "张三" {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestExemptions: a text is exempt by a decision about its cluster, listed, and not exempt after the
 // undo.
 func TestExemptions(t *testing.T) {

@@ -60,12 +60,12 @@ func (d *decision) accepted() (v *version) {
 			d.conflict("item %q is %s: %s the lead of its cluster", v.id, v.state.verdict, d.req.Kind)
 		}
 	} else {
-		if v = d.leadOf(d.req.Cluster, "cluster"); v.state.verdict == Withdrawn {
+		v = d.leadOf(d.req.Cluster, "cluster")
+		if d.item = v.ordinal; v.state.verdict == Withdrawn {
 			d.conflict("cluster %d is blocked already", d.cluster)
 		}
 		d.expected(v)
 	}
-	d.item = v.ordinal
 	return v
 }
 
@@ -102,10 +102,9 @@ func (d *decision) lead() {
 	if v.state.cluster != d.cluster {
 		d.conflict("item %q is in a cluster that was merged: undo the merge first", v.id)
 	}
-	item := d.item
 	old := d.leadOf(d.cluster, "cluster")
-	d.item = item
 	if !old.state.verdict.Accepted() {
+		d.item = old.ordinal // whose decision it was
 		d.conflict("cluster %d is blocked", d.cluster)
 	}
 	next := d.batch.cluster(d.cluster)
