@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"jianguo/index/resident"
 )
 
 // Cases that random tests found once.
@@ -44,6 +46,35 @@ func TestEventOfUndoNamesTheClusterOfTheItem(t *testing.T) {
 		t.Errorf("after the undo: %+v", item.Event)
 	}
 	mustVerify(t, x)
+}
+
+// A lead that was withdrawn and comes back without a text begins a cluster of its own, and an editor can release its
+// copy. A blank lead has no postings, as its sketch is empty (found by TestSweepChangesNoVerdict).
+func TestBlankTextComesBack(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	blank := article("lead", "", 0)
+	blank.Revision = 2
+	_, err := x.Add(context.Background(), []Mutation{
+		{Seq: 1, At: testStart, Article: article("lead", "a story", 0xfedcba9876543210)},
+		{Seq: 2, At: testStart, Article: article("copy", "a story", 0xfedcba9876543210)},
+		{Seq: 3, At: testStart, Withdraw: &Withdrawal{ID: "lead"}},
+		{Seq: 4, At: testStart, Article: blank},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decideTest(t, x, DecisionRequest{Kind: Release, Item: "copy"})
+	for id, cluster := range map[string]uint32{"lead": 3, "copy": 2} {
+		item, err := x.Item(context.Background(), id)
+		if err != nil || item.Event.Verdict != Unique || item.Event.Cluster != cluster {
+			t.Errorf("%s: %+v, %v", id, item, err)
+		}
+	}
+	mustVerify(t, x)
+	if x.tables.Rows.Flags(3)&resident.Exemplar != 0 {
+		t.Error("a blank version has postings")
+	}
 }
 
 // A lead that is withdrawn with promote, and one that an unrelated text replaces, gives way to the oldest copy, also to one
