@@ -66,8 +66,9 @@ var rules = []struct{ what, query string }{
 		OR NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.policy AND kind = 'policy')`},
 	{"item's source is missing", `SELECT ordinal FROM items WHERE source IS NOT NULL
 		AND source NOT IN (SELECT number FROM sources)`},
+	// Early versions kept none of some.
 	{"item's text is missing", `SELECT ordinal FROM items WHERE exact IS NOT NULL
-		AND ordinal > (SELECT min(ordinal) FROM texts) AND ordinal NOT IN (SELECT ordinal FROM texts)`}, // of early ones none was kept
+		AND ordinal > (SELECT min(ordinal) FROM texts) AND ordinal NOT IN (SELECT ordinal FROM texts)`},
 	{"state is about no item", `SELECT ordinal FROM current WHERE ordinal NOT IN (SELECT ordinal FROM items)`},
 	{"item is a copy of something that is neither accepted nor blocked", `SELECT i.ordinal FROM items i
 		LEFT JOIN items o ON o.ordinal = i.of WHERE i.verdict = 3 AND o.ordinal IS NULL`},
