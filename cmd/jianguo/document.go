@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"jianguo/index"
 	"jianguo/ingest"
@@ -41,6 +43,9 @@ func decodeDocument(r io.Reader, isJSON bool) (*ingest.Item, error) {
 	}
 	if len(data) > jsonl.MaxLine {
 		return nil, fmt.Errorf("longer than %d bytes", jsonl.MaxLine)
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.New("is not UTF-8")
 	}
 	if trimmed := bytes.TrimSpace(data); isJSON || bytes.HasPrefix(trimmed, []byte("{")) {
 		return ingest.DecodeDocument(jsonl.Item(trimmed))

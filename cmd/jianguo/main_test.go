@@ -65,3 +65,13 @@ func TestSlowInput(t *testing.T) {
 		t.Errorf("%d %s", code, &said)
 	}
 }
+
+// TestOtherEncoding: of a text that is not UTF-8 there is no verdict.
+func TestOtherEncoding(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	gbk := strings.NewReader("\xcd\xbc\xca\xe9\xb9\xdd\xd0\xc2\xb9\xdd\xbf\xaa\xb7\xc5")
+	if code := run(t.Context(), []string{"check", "--data", t.TempDir()}, gbk, io.Discard, &said); code != 1 || said.String() != "jianguo: -: is not UTF-8\n" {
+		t.Errorf("%d %s", code, &said)
+	}
+}
