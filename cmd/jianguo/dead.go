@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -64,7 +66,7 @@ func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 				must.Do(json.NewEncoder(co.out).Encode(l))
 			} else {
 				must.Get(fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"),
-					l.Subject, l.Reason))
+					strings.Trim(strconv.QuoteToGraphic(l.Subject), `"`), l.Reason))
 			}
 		}
 	})

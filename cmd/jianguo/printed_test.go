@@ -8,13 +8,15 @@ import (
 	"testing"
 )
 
-// TestNotPrinted: a command whose output is lost fails. A token is for all sources only where none is named.
+// TestNotPrinted: a command whose output is lost fails. No subject commands a terminal. A token is for all sources only where none is named.
 func TestNotPrinted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"))
 	s.ready()
-	if _, err := s.jetstream().Publish(t.Context(), "items.publish", []byte("{")); err != nil {
-		t.Fatal(err)
+	for _, subject := range []string{"items.publish", "items.publish.\x1b[31m<红>"} {
+		if _, err := s.jetstream().Publish(t.Context(), subject, []byte("{")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s.publish(1)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -43,6 +45,7 @@ func TestNotPrinted(t *testing.T) {
 		}
 	}
 	does(t, s.binary, "not a JSON object", "dead", "list", "--data", s.data)
+	does(t, s.binary, `items.publish.\x1b[31m<红>`, "dead", "list", "--data", s.data)
 	does(t, s.binary, "shop", "token", "list", "--tokens", tokens)
 	s.stop()
 }
