@@ -89,7 +89,7 @@ func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
 	return c.each(co, parent, (*bus.DeadLetters).Drop, "dropped")
 }
 
-// each calls f with the number of each letter, and prints how many were done.
+// each calls f with the number of each letter, and prints how many were done, and why others were not.
 func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters, context.Context, uint64) error,
 	done string) error {
 	if c.All == (len(c.Numbers) > 0) {
@@ -103,12 +103,14 @@ func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters,
 				}
 			}
 		}
-		for i, n := range c.Numbers {
+		var failed []error
+		for _, n := range c.Numbers {
 			if err := f(d, co.ctx, n); err != nil {
-				fmt.Fprintln(co.out, plural(i, "letter"), done)
-				must.Do(err)
+				must.Do(co.ctx.Err())
+				failed = append(failed, err)
 			}
 		}
-		must.Get(fmt.Fprintln(co.out, plural(len(c.Numbers), "letter"), done))
+		must.Get(fmt.Fprintln(co.out, plural(len(c.Numbers)-len(failed), "letter"), done))
+		must.Do(errors.Join(failed...))
 	})
 }

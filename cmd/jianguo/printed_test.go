@@ -49,3 +49,19 @@ func TestNotPrinted(t *testing.T) {
 	does(t, s.binary, "shop", "token", "list", "--tokens", tokens)
 	s.stop()
 }
+
+// TestReplayAll: a letter that cannot be published again, as only its beginning is kept, holds no other back.
+func TestReplayAll(t *testing.T) {
+	t.Parallel()
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	js := s.jetstream()
+	for _, payload := range []string{strings.Repeat("x", int(js.Conn().MaxPayload())-1000), "{"} {
+		if _, err := js.Publish(t.Context(), "items.publish", []byte(payload)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.publish(1)
+	fails(t, s.binary, "1 letter replayed\njianguo: dead letter 1: only the beginning", "dead", "replay", "--data", s.data, "--all")
+	s.stop()
+}
