@@ -583,7 +583,7 @@ func TestWholeRow(t *testing.T) {
 	}
 	// The second editor still sees the row, and gets the first decision.
 	wu.key("R")
-	wu.seen(".notice.conflict", "林编辑")
+	wu.seen(".notice.conflict", "等 "+itoa(uint32(len(ids)))+" 篇")
 	all(index.Unique)
 	b.to("/console/item?id=" + ids[1])
 	b.seen(".log", "放行")
