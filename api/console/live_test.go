@@ -41,10 +41,15 @@ func TestSession(t *testing.T) {
 	})
 	t.Run("wrong token", func(t *testing.T) {
 		b := open(t, r, 1280, 900)
-		b.to("/console/signin")
+		b.to("/console/signin?to=%2Fconsole%2Fsources")
 		b.enter("#token", "not a token")
 		b.click("main button")
 		b.shown(".problem")
+		b.click(`.me a[lang=en]`) // does not forget where the user goes
+		b.seen("main button", "Sign in")
+		b.enter("#token", "jg_lin_secret-token-1")
+		b.click("main button")
+		b.seen("h1", "Sources")
 	})
 	t.Run("from another site", func(t *testing.T) {
 		form := url.Values{"token": {"jg_lin_secret-token-1"}}
