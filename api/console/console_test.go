@@ -349,6 +349,22 @@ func post(t *testing.T, r *consoletest.Service, path string, form url.Values, co
 	return ask(t, req, cookies...)
 }
 
+// asked makes a request with headers that a proxy, or another client, has set.
+func asked(t *testing.T, r *consoletest.Service, method, path string, form url.Values, headers ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, r.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header[headers[i]] = append(req.Header[headers[i]], headers[i+1])
+	}
+	return ask(t, req)
+}
+
 func ask(t *testing.T, req *http.Request, cookies ...*http.Cookie) (*http.Response, string) {
 	t.Helper()
 	for _, c := range cookies {
