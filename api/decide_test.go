@@ -319,7 +319,7 @@ func TestDecisionSeen(t *testing.T) {
 	r.noDeadLetters()
 }
 
-// TestBlockedBySource: who has decided about a copy is not named for what its source did to the lead, who has blocked is.
+// TestBlockedBySource: a conflict names the editor who blocked the lead, and nobody where its source has withdrawn it.
 func TestBlockedBySource(t *testing.T) {
 	t.Parallel()
 	r := newService(t, testConfig{})

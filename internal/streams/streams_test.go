@@ -12,7 +12,7 @@ import (
 	"jianguo/internal/must"
 )
 
-// TestFullOfMessages: a stream that somebody gave a bound of messages is full when these are there.
+// TestFullOfMessages: a stream with a bound of messages that was set on the bus is full when it holds so many.
 func TestFullOfMessages(t *testing.T) {
 	ns := must.Get(server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}))
 	ns.Start()
