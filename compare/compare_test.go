@@ -183,6 +183,14 @@ func TestTitles(t *testing.T) {
 	if j := Judge(NewDoc(&retitled), a, &limits); j.Kind != Duplicate {
 		t.Errorf("one page under another headline: %v, %s", j.Kind, j.Reason)
 	}
+	body := strings.ReplaceAll(a.Text.Body, "rowwidth", "该值")
+	under := func(title, more string) *Doc { return NewDoc(&Text{Title: title, Body: body + more}) }
+	if j := Judge(under("setheight 方法", ""), under("getdepth 方法", "\n见下表"), &limits); j.Kind != Series {
+		t.Errorf("names that only the headlines say: %v, %s", j.Kind, j.Reason)
+	}
+	if j := Judge(under("表格的列\nasite", ""), under("表格的列\nbsite", "\n见下表"), &limits); j.Kind < Suspect {
+		t.Errorf("one headline with the names of two sites: %v, %s", j.Kind, j.Reason)
+	}
 }
 
 // TestLearnedNames: a clause that recurs in a source's articles carries no weight, unless it is a name alone: two notices

@@ -70,18 +70,22 @@ func (d *Doc) subject(from, to int, other *Doc) string {
 
 func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
 
-// sign is the first Latin word of a headline that the other headline lacks, and that its text says where the other one
-// says something else: a page that was made from the same template names its own subject there.
+// sign is the first Latin word of a headline that the other headline lacks, and that the text says where the other one
+// says something else: a page that was made from the same template names its own subject there. Or that the other text
+// has nowhere, in the first clause: a later one may be the name of a site.
 func (s *Side) sign(other *Doc) string {
+	first, _, _ := strings.Cut(s.headline, "\n")
 	for _, t := range s.title {
-		same := func(o token) bool { return o.id == t.id }
+		word, same := s.headline[t.start:t.end], func(o token) bool { return o.id == t.id }
 		if !t.latin() || slices.ContainsFunc(other.title, same) {
 			continue
 		}
-		for i, run := range s.run {
-			if run == 0 && same(s.tokens[i]) {
-				return s.headline[t.start:t.end]
-			}
+		own := int(t.end) <= len(first) && len(word) > 1 && !other.Has(word)
+		for i := 0; i < len(s.run) && !own; i++ {
+			own = s.run[i] == 0 && same(s.tokens[i])
+		}
+		if own {
+			return word
 		}
 	}
 	return ""
