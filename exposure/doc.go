@@ -36,8 +36,8 @@
 //	00 00 00        not imported, no links
 //	xx xx xx xx     checksum, over the above and the row's address
 //
-// A link lets the history of another user count as well, until it expires: an event applied to both
-// states. A filter asks all states that links lead to, each with the keys of its own user.
+// A link lets the history of another user count as well, until that has expired and all that its own links lead to: an
+// event applied to both states. A filter asks all states that links lead to, each with the keys of its own user.
 //
 // ARCHITECTURE.md follows a filter request through the packages.
 //

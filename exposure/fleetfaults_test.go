@@ -216,25 +216,27 @@ func TestLinkedUnseeIsRefused(t *testing.T) {
 	}
 }
 
-// TestLinksOutliveASilentUser: as long as one of two linked users is active, neither record expires, which would take
-// the link with it.
+// TestLinksOutliveASilentUser: as long as one of the users of a chain is active, the record of none expires, which would
+// take links with it.
 func TestLinksOutliveASilentUser(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, Config{})
-	if err := f.two[0].Expose(t.Context(), Event{Kind: state.Link, User: "ann", From: "phone"}); err != nil {
-		t.Fatal(err)
+	users, client := []string{"ann", "phone", "tablet"}, f.two[0].fleet.Redis.Client
+	for i, from := range users[1:] {
+		f.must(f.two[0].Expose(t.Context(), Event{Kind: state.Link, User: users[i], From: from}))
+		f.eventually("linked", func() bool { return strings.Contains(f.sharedState("", from), users[i]) })
 	}
-	for i, users := range [][2]string{{"ann", "phone"}, {"phone", "ann"}} {
-		record := state.Address{User: users[0]}
-		name := f.two[0].fleet.Redis.Name(record)
-		f.eventually("linked", func() bool { return strings.Contains(f.sharedState("", "phone"), "ann") || i > 0 })
-		f.do("PEXPIRE", name, "60000") // as if it had been silent for long
-		if err := f.seen(f.two[0], users[1], fmt.Sprint("i", i)); err != nil {
-			t.Fatal(err)
-		}
-		c := f.two[0].fleet.Redis.Client
-		if left, err := c.Do(t.Context(), c.B().Pttl().Key(name).Build()).AsInt64(); err != nil || left < 3_600_000 {
-			t.Errorf("%s goes in %d ms while %s is active: %v", users[0], left, users[1], err)
+	for _, silent := range users {
+		name := f.two[0].fleet.Redis.Name(state.Address{User: silent})
+		for i, active := range users {
+			if active == silent {
+				continue
+			}
+			f.do("PEXPIRE", name, "60000") // as if it had been silent for long
+			f.must(f.seen(f.two[0], active, fmt.Sprint("i", i)))
+			if left, err := client.Do(t.Context(), client.B().Pttl().Key(name).Build()).AsInt64(); err != nil || left < 3_600_000 {
+				t.Errorf("%s goes in %d ms while %s is active: %v", silent, left, active, err)
+			}
 		}
 	}
 }

@@ -195,6 +195,41 @@ func TestLinkEnds(t *testing.T) {
 	}
 }
 
+// TestChainOutlivesItsMiddle: a user in the middle of a chain who is silent does not part the ends of it. The links end,
+// one after the other, when all that they lead to has expired.
+func TestChainOutlivesItsMiddle(t *testing.T) {
+	f := newFixture(t, Config{})
+	ctx, day := t.Context(), 24*time.Hour
+	f.report(state.Seen, "b", "of b")
+	f.must(f.Expose(ctx, Event{Kind: state.Link, User: "c", From: "b"}))
+	f.must(f.Expose(ctx, Event{Kind: state.Link, User: "b", From: "a"}))
+	sweep := func(unseen ...string) (links []string) {
+		t.Helper()
+		f.must(f.Sweep(ctx))
+		f.restart()
+		if got := f.unseenOf("c", "of a", "of b", "of c", "new"); !slices.Equal(got, unseen) {
+			t.Fatalf("got %v, want %v", got, unseen)
+		}
+		info, err := f.Query(ctx, "c", "", nil)
+		f.must(err)
+		return info.Linked
+	}
+	f.clock.advance(4 * day)
+	f.report(state.Seen, "a", "of a")
+	f.clock.advance(2 * day) // past the five days of b, and of c
+	if sweep("of b", "of c", "new"); len(sweep("of b", "of c", "new")) == 0 {
+		t.Error("c no longer asks anyone")
+	}
+	f.report(state.Seen, "c", "of c")
+	f.clock.advance(4 * day) // and past those of a
+	if sweep("of a", "of b", "new"); len(sweep("of a", "of b", "new")) > 0 {
+		t.Error("c still asks b, of whom nothing is left")
+	}
+	if rep, err := VerifyFile(ctx, f.cfg.Path); err != nil || rep.Users != 1 {
+		t.Errorf("%+v %v", rep, err)
+	}
+}
+
 // TestRefusedLinkWritesNothing: a link that is refused has changed no user, so that none of those on its way is written.
 func TestRefusedLinkWritesNothing(t *testing.T) {
 	f := newFixture(t, Config{FlushAge: time.Hour})

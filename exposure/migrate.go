@@ -89,8 +89,8 @@ func (m *Move) write(ctx context.Context, db *sql.DB, row *sql.Rows) (w redis.Wr
 		must.Do(fmt.Errorf("user %q: %w: repair the directory first", f.User, f.Err))
 	}
 	w.Address, w.Record = f.Address, *f.Record
-	last := time.Now() // of links alone: from when they are moved
-	if st.Last() != 0 {
+	last := time.Now() // of links: from when they are moved
+	if len(st.Links.From)+len(st.Links.Into) == 0 {
 		last = time.Unix(st.Last(), 0)
 	}
 	w.TTL = max(time.Until(last.Add(m.Kept(w.History))), time.Hour)

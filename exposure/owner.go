@@ -328,33 +328,57 @@ func (o *owner) tell(ctx context.Context, ev *event) {
 	}
 }
 
-// write writes the users that the batch changed. Package must ends it.
+// write writes the users that the batch changed. Package must ends it, and keepLinked.
 func (o *owner) write(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
-	var writes, linked []redis.Write // a record that expired would take its links with others along
+	var writes []redis.Write
+	var addrs []state.Address
 	for _, u := range o.known {
 		if !u.changed {
 			continue
 		}
 		snap := u.st.Snapshot(u.addr, o.nextShard)
-		w := redis.Write{Address: u.addr, Found: u.found, Freed: snap.Freed, May: u.may,
-			TTL:    eventlog.ErasureDelay + 2*time.Hour,
+		w := redis.Write{Address: u.addr, Found: u.found, Freed: snap.Freed, May: u.may, TTL: forgottenTTL,
 			Record: redis.Record{Version: u.version, Head: snap.Head, Shards: snap.Shards}}
 		if snap.Head != nil {
-			w.TTL = max(w.TTL, o.policies[u.addr.History].Kept())
-			for _, user := range slices.Concat(u.st.Links.From, u.st.Links.Into) {
-				at := state.Address{History: u.addr.History, User: user}
-				linked = append(linked, redis.Write{Address: at, TTL: w.TTL})
-			}
+			w.TTL = o.ttl(u.addr.History)
 		}
-		writes = append(writes, w)
+		writes, addrs = append(writes, w), append(addrs, u.addr)
 		o.metrics.flushedUsers.Inc()
 		o.metrics.flushedBytes.Add(float64(snap.Size()))
 		o.metrics.stateBytes.Observe(float64(len(snap.Head)))
 	}
 	if len(writes) > 0 {
+		o.keepLinked(ctx, addrs, func(l state.Links) []string { return l.From })
+		o.keepLinked(ctx, addrs, func(l state.Links) []string { return l.Into })
 		must.Do(o.Redis.Put(ctx, writes))
-		must.Do(o.Redis.Keep(ctx, linked))
 	}
+}
+
+// forgottenTTL is how long a record without a head stays.
+const forgottenTTL = eventlog.ErasureDelay + 2*time.Hour
+
+// ttl is how long a record stays after a write of its user, or of one who is linked, over others too.
+func (o *owner) ttl(history string) time.Duration {
+	return max(forgottenTTL, o.policies[history].Kept())
+}
+
+// keepLinked lets the records stay that links lead to in one direction: one that expired would take its links along.
+func (o *owner) keepLinked(ctx context.Context, level []state.Address, next func(state.Links) []string) {
+	var kept []redis.Write
+	for depth := 0; len(level) > 0 && depth < state.MaxLinks; depth++ {
+		o.read(ctx, level)
+		linked := map[state.Address]bool{}
+		for _, addr := range level {
+			for _, user := range next(o.known[addr].st.Links) {
+				linked[state.Address{History: addr.History, User: user}] = true
+			}
+		}
+		level = slices.Collect(maps.Keys(linked))
+		for _, addr := range level {
+			kept = append(kept, redis.Write{Address: addr, TTL: o.ttl(addr.History)})
+		}
+	}
+	must.Do(o.Redis.Keep(ctx, kept))
 }

@@ -242,9 +242,7 @@ func (s *writer) expire(ctx context.Context, addr state.Address, now time.Time) 
 		if !e.st.Stale(e.pol, now) { // an event came meanwhile
 			return nil
 		}
-		if e.st.Expire(e.pol, now) {
-			unlink = e.st.Links.Into
-		}
+		unlink = e.st.Expire(e.pol, now)
 		s.metrics.swept.Inc()
 		return nil
 	})

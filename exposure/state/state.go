@@ -333,24 +333,34 @@ func (s *State) open(p *Policy, epoch int32) int {
 	return at
 }
 
-// expired says whether all but the links has expired.
+// expired says whether all but the links has expired, or there is nothing else.
 func (s *State) expired(p *Policy, now time.Time) bool {
-	return s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now)
+	return s.last == 0 || p.Expired(time.Unix(s.last, 0).In(now.Location()), now)
+}
+
+// ended lists the users for whom the history no longer counts: it has expired, and so has all that its own links led
+// to, each of which has ended before.
+func (s *State) ended(p *Policy, now time.Time) (into []string) {
+	if s.expired(p, now) && len(s.Links.From) == 0 {
+		into = s.Links.Into
+	}
+	return into
 }
 
 // Stale says whether a state holds anything that has expired.
 func (s *State) Stale(p *Policy, now time.Time) bool {
-	return s.expired(p, now) || len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
+	return s.last != 0 && s.expired(p, now) || len(s.ended(p, now)) > 0 ||
+		len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
 }
 
-// Expire drops what has expired, and reports whether that is all but the links.
-func (s *State) Expire(p *Policy, now time.Time) (all bool) {
-	s.view = nil
-	if all = s.expired(p, now); all {
+// Expire drops what has expired, and lists the users with whom links have ended.
+func (s *State) Expire(p *Policy, now time.Time) (ended []string) {
+	s.view, ended = nil, s.ended(p, now)
+	if s.expired(p, now) {
 		s.Reset()
 	}
 	s.DropEpochs(p, now)
-	return all
+	return ended
 }
 
 // Snapshot is the image of one user that a flush writes.

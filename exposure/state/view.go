@@ -20,7 +20,7 @@ const keptHits = 2
 func (s *State) Look(p *Policy, now time.Time, hits int) *View {
 	v, keep := new(View), hits >= keptHits
 	v.Until, v.Links = math.MaxInt64, s.Links
-	if s.last == 0 || s.expired(p, now) {
+	if s.expired(p, now) {
 		v.Set.Reset(0)
 		return v
 	}
