@@ -65,7 +65,7 @@ type gatedLog struct {
 	open chan struct{}
 }
 
-func (l gatedLog) Consume(ctx context.Context, after uint64, fn func(eventlog.Entry) error) error {
+func (l gatedLog) Consume(ctx context.Context, after eventlog.Point, fn func(eventlog.Entry) error) error {
 	return l.MemoryLog.Consume(ctx, after, func(e eventlog.Entry) error {
 		select {
 		case <-l.open:

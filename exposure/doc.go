@@ -48,9 +48,10 @@
 //
 // The state file is a function of the log: events are applied in order by one owner,
 // and each flush writes the users they changed together with the sequence reached, in
-// one transaction. A restart continues after that sequence. After an error of the disk the
-// store drops what is in memory and tries, after one second and then at growing intervals, to
-// resume as a restart would. Until it has, filters are degraded and reports fail.
+// one transaction. A restart continues after that sequence or, in a log that has lost its end, after the last entry
+// that was not logged later than it had been. After an error of the disk the store drops what is in memory and tries,
+// after one second and then at growing intervals, to resume as a restart would. Until it has, filters are degraded and
+// reports fail.
 //
 // # Limits and compatibility
 //

@@ -150,8 +150,9 @@ func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Cl
 // putLog moves the watermark outside a flush: the log is another one, or has lost its end.
 const putLog = "UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')"
 
-// putClock keeps the time by which data expired last, for the next start.
-const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+// putMeta writes what a flush keeps for the next start: the last entry applied, when it was logged (missing in earlier
+// files), and the time by which data expired last.
+const putMeta = "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 
 // one calls use with the only value of a query for a key, whose bytes are valid during the call. found is
 // false where there is none. At most readConnections do so at once; others wait, no longer than ctx.

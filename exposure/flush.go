@@ -28,7 +28,8 @@ func (s *writer) flushLoop(ctx context.Context) {
 			return
 		case <-idle.C: // without new events there are no flushes
 			s.release(ctx)
-			if _, err := s.db.write.ExecContext(ctx, putClock, s.cfg.Clock().Unix()); err != nil && ctx.Err() == nil {
+			_, err := s.db.write.ExecContext(ctx, putMeta, "clock", s.cfg.Clock().Unix())
+			if err != nil && ctx.Err() == nil {
 				s.cfg.Logger.Warn("exposure: time not written", "err", err)
 			}
 			continue
@@ -65,7 +66,7 @@ func (s *writer) flush(ctx context.Context) error {
 	s.applyMu.Lock()
 	list, forgotten := s.dirty, s.forgotten
 	s.dirty, s.forgotten = nil, nil
-	gen, seq, n := s.gen, s.applied.Seq(), s.unflushed.Load()
+	gen, at, n := s.gen, eventlog.Point{Seq: s.applied.Seq(), Logged: s.logged}, s.unflushed.Load()
 	s.gen++
 	s.oldest.Store(0)
 	s.applyMu.Unlock()
@@ -76,15 +77,15 @@ func (s *writer) flush(ctx context.Context) error {
 		return cmp.Or(strings.Compare(a.addr.History, b.addr.History), strings.Compare(a.addr.User, b.addr.User))
 	})
 	s.Traces.Save(context.WithoutCancel(ctx)) // reports that are in the file are not read again
-	written, err := must.Try(func() int { return s.writeAll(list, forgotten, gen, seq) })
+	written, err := must.Try(func() int { return s.writeAll(list, forgotten, gen, at) })
 	if err != nil {
-		err = fmt.Errorf("exposure: flush up to %d: %w", seq, err)
+		err = fmt.Errorf("exposure: flush up to %d: %w", at.Seq, err)
 		s.lost = err
 		s.fail(err)
 		return err
 	}
 	s.afterFlush(list)
-	s.flushed.Store(seq)
+	s.flushed.Store(at.Seq)
 	s.unflushed.Add(-n)
 	s.metrics.flushes.Observe(time.Since(started).Seconds())
 	s.metrics.flushedUsers.Add(float64(len(list)))
@@ -106,7 +107,7 @@ type flushTx struct{ *sql.Tx }
 func (f flushTx) exec(text string, args ...any) { must.Get(f.Exec(text, args...)) }
 
 // writeAll returns how many bytes it has written. Package must ends it.
-func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int) {
+func (s *writer) writeAll(list []*entry, forgotten []string, gen uint64, at eventlog.Point) (written int) {
 	must.Do(s.cfg.Fail("flush-begin"))
 	ctx := context.Background() // a flush that began is finished, even if its caller has stopped waiting
 	tx := must.Get(s.db.write.BeginTx(ctx, nil))
@@ -124,11 +125,12 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 	for _, user := range forgotten {
 		f.exec("DELETE FROM quarantine WHERE user = ?", user)
 	}
-	f.exec("UPDATE meta SET value = ? WHERE name = 'applied'", strconv.FormatUint(seq, 10))
-	f.exec(putClock, s.cfg.Clock().Unix())
+	f.exec(putMeta, "applied", strconv.FormatUint(at.Seq, 10))
+	f.exec(putMeta, "logged", at.String())
+	f.exec(putMeta, "clock", s.cfg.Clock().Unix())
 	// A file that is ahead of a log that lost its end would skip the events that get these
 	// sequences next.
-	must.Do(s.cfg.Log.Synced(ctx, seq))
+	must.Do(s.cfg.Log.Synced(ctx, at.Seq))
 	must.Do(s.cfg.Fail("flush-commit"))
 	must.Do(tx.Commit())
 	must.Do(s.cfg.Fail("flush-committed"))

@@ -313,7 +313,8 @@ func TestSeenAgainKeepsItsNewestDay(t *testing.T) {
 	}
 }
 
-// TestNewerStateFile: Open and Verify refuse a file of a later version.
+// TestNewerStateFile: Open and Verify refuse a file of a later version, and take one that does not say when its last
+// entry was logged.
 func TestNewerStateFile(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.report(state.Seen, "u", "a")
@@ -333,11 +334,14 @@ func TestNewerStateFile(t *testing.T) {
 	}
 	f.db, err = openDatabase(context.Background(), f.cfg.Path, false, nil)
 	f.must(err)
-	if _, err := f.db.write.Exec("UPDATE meta SET value = '1' WHERE name = 'format'"); err != nil {
+	if _, err := f.db.write.Exec("UPDATE meta SET value = '1' WHERE name = 'format'; DELETE FROM meta WHERE name = 'logged'"); err != nil {
 		t.Fatal(err)
 	}
 	f.db.close()
 	f.open()
+	if got := f.unseenOf("u", "a"); len(got) > 0 {
+		t.Errorf("shown again: %q", got)
+	}
 }
 
 // TestCloseWhileFlushFails: a flush that fails while the store is being closed has dropped what

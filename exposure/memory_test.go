@@ -51,8 +51,13 @@ func (l *MemoryLog) State(context.Context) (eventlog.State, error) {
 // Synced has nothing to wait for.
 func (l *MemoryLog) Synced(context.Context, uint64) error { return nil }
 
-func (l *MemoryLog) Consume(ctx context.Context, after uint64, fn func(eventlog.Entry) error) error {
-	for {
+func (l *MemoryLog) Behind(ctx context.Context, at eventlog.Point) (uint64, error) {
+	st, err := l.State(ctx)
+	return min(at.Seq, st.Last), err
+}
+
+func (l *MemoryLog) Consume(ctx context.Context, begin eventlog.Point, fn func(eventlog.Entry) error) error {
+	for after := begin.Seq; ; {
 		l.mu.Lock()
 		after = max(after, l.first)
 		var batch []eventlog.Entry

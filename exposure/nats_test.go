@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,10 +24,25 @@ import (
 // startNATS runs the server that the product embeds, with JetStream in a directory.
 func startNATS(t testing.TB, dir string, synced bool) (*server.Server, jetstream.JetStream) {
 	t.Helper()
-	ns, err := server.NewServer(&server.Options{
+	ns := runNATS(t, &server.Options{
 		ServerName: "test", DontListen: true, JetStream: true, StoreDir: dir, SyncAlways: synced,
 		NoSigs: true, NoLog: true, MaxPayload: 4 << 20,
 	})
+	nc, err := nats.Connect("", nats.InProcessServer(ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ns, js
+}
+
+func runNATS(t testing.TB, o *server.Options) *server.Server {
+	t.Helper()
+	ns, err := server.NewServer(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,20 +50,13 @@ func startNATS(t testing.TB, dir string, synced bool) (*server.Server, jetstream
 	if !ns.ReadyForConnections(patience) {
 		t.Fatal("the NATS server did not start")
 	}
-	nc, err := nats.Connect("", nats.InProcessServer(ns))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		nc.Close()
-		ns.Shutdown()
-		ns.WaitForShutdown()
-	})
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ns, js
+	t.Cleanup(func() { stopNATS(ns) })
+	return ns
+}
+
+func stopNATS(ns *server.Server) {
+	ns.Shutdown()
+	ns.WaitForShutdown()
 }
 
 func natsFixture(t testing.TB, stream eventlog.Config, cfg Config) (*fixture, jetstream.JetStream) {
@@ -122,9 +132,15 @@ func TestStreamFull(t *testing.T) {
 	}
 }
 
-// TestNewLog: with another log, a state file keeps what it has and all of the new log is
+// TestNewLog: with another log, which may be empty, a state file keeps what it has and all of the new log is
 // applied.
 func TestNewLog(t *testing.T) {
+	for _, empty := range []bool{false, true} {
+		newLog(t, empty)
+	}
+}
+
+func newLog(t *testing.T, empty bool) {
 	f, _ := natsFixture(t, eventlog.Config{}, Config{})
 	f.report(state.Seen, "u", "a", "b", "c")
 	f.report(state.Seen, "u", "d")
@@ -132,13 +148,95 @@ func TestNewLog(t *testing.T) {
 	_, js := startNATS(t, t.TempDir(), false)
 	log, err := eventlog.Open(context.Background(), js, eventlog.Config{}, quiet)
 	f.must(err)
+	if f.cfg.Log = log; empty {
+		f.open()
+		f.must(f.Close())
+	}
 	if _, err := js.Publish(context.Background(), "exposures.seen.0", []byte(`{"user":"u","items":["e"]}`)); err != nil {
 		t.Fatal(err)
 	}
-	f.cfg.Log = log
 	f.open()
 	if got := f.unseenOf("u", "a", "b", "c", "d", "e", "f"); !slices.Equal(got, []string{"f"}) {
 		t.Fatalf("got %v", got)
+	}
+}
+
+// TestBusRestored: a bus that was restored from an older backup gives sequences again, and those who publish there do not
+// wait for the service to notice. What they published counts, whether it is less or more than what the bus has lost; what
+// was applied before stays, and nothing of it is applied again.
+func TestBusRestored(t *testing.T) {
+	for name, c := range map[string]struct {
+		published int
+		stopped   bool // the service, meanwhile
+	}{"fewer": {3, false}, "more": {9, false}, "fewer, stopped": {3, true}, "more, stopped": {9, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, now, backup := t.Context(), t.TempDir(), t.TempDir()
+			o := server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: now, NoSigs: true, NoLog: true}
+			ns := runNATS(t, &o)
+			nc, err := nats.Connect(ns.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			o.Port = ns.Addr().(*net.TCPAddr).Port
+			js, _ := jetstream.New(nc, jetstream.WithDefaultTimeout(time.Second))
+			log, err := eventlog.Open(ctx, js, eventlog.Config{}, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFixture(t, Config{Log: log, HealAfter: time.Millisecond, FlushAge: time.Hour})
+			f.clock.unix.Store(time.Now().Unix() + 3600)
+			again := func(dir string) {
+				stopNATS(ns)
+				o.StoreDir = dir
+				ns = runNATS(t, &o)
+			}
+			for i := range 4 {
+				f.report(state.Seen, "u", fmt.Sprint("old", i))
+			}
+			stopNATS(ns)
+			f.must(os.CopyFS(backup, os.DirFS(now)))
+			again(now)
+			f.eventually(func() error { return f.Unsee(ctx, "u", "", []string{"old3"}) })
+			for i := range 5 {
+				f.report(state.Seen, "u", fmt.Sprint("lost", i))
+			}
+			if c.stopped {
+				f.must(f.Close())
+			}
+			stopNATS(ns)
+			published, before := startNATS(t, backup, false)
+			want := []string{"old0", "lost0", "lost4", "new"}
+			for i := range c.published {
+				want = append(want, fmt.Sprint("published", i))
+				if _, err := before.Publish(ctx, "exposures.seen.0", fmt.Appendf(nil, `{"user":"u","items":["published%d"]}`, i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stopNATS(published)
+			again(backup)
+			if c.stopped {
+				f.eventually(func() error { return nc.FlushTimeout(time.Second) })
+				f.open()
+			}
+			f.eventually(func() error { return f.Expose(ctx, Event{Kind: state.Seen, User: "u", Items: []string{"new"}}) })
+			if got := f.unseenOf("u", append(want, "old3")...); !slices.Equal(got, []string{"old3"}) {
+				t.Errorf("shown again: %q", got)
+			}
+		})
+	}
+}
+
+// eventually tries until there is no error.
+func (f *fixture) eventually(do func() error) {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if err := do(); err == nil {
+			return
+		} else if time.Now().After(deadline) {
+			f.t.Fatal(err)
+		}
 	}
 }
 

@@ -117,6 +117,7 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 		must.Do(fmt.Errorf("exposure: meta secret has %d bytes: %w", n, ErrCorrupt))
 	}
 	logID, applied := meta["log"], must.Get(strconv.ParseUint(meta["applied"], 10, 64))
+	at := eventlog.PointOf(applied, meta["logged"])
 	var lastShard int64
 	row := s.db.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM shard")
 	must.Dof(row.Scan(&lastShard), "exposure: read the state file")
@@ -127,9 +128,9 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 		copy(s.secret[:], meta["secret"])
 	}
 	s.lastShard.Store(lastShard)
-	// A log that lost its end, as a relaxed one may in a power cut, will use those sequences again. The file keeps
+	// A log that lost its end, as a relaxed one may in a power cut, uses those sequences again. The file keeps
 	// what it has.
-	from := min(applied, log.Last)
+	from := must.Get(s.cfg.Log.Behind(ctx, at))
 	if logID != log.ID {
 		from = 0 // a new log: its sequences start again, and none of its events is known
 	}
@@ -147,7 +148,7 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 		_, err := s.db.write.ExecContext(ctx, putLog, log.ID, strconv.FormatUint(from, 10))
 		must.Dof(err, "exposure: set applied")
 	}
-	s.w.reset(from)
+	s.w.reset(eventlog.Point{Seq: from, Logged: at.Logged})
 	return log.Last
 }
 
@@ -174,12 +175,13 @@ func (s *Store) serve(ctx context.Context, last uint64) {
 // run applies the log until ctx ends, or the store has failed.
 func (s *Store) run(ctx context.Context, last uint64) {
 	ctx, stop := context.WithCancel(ctx)
-	if s.w.applied.Seq() >= last {
+	begin := eventlog.Point{Seq: s.w.applied.Seq(), Logged: s.w.logged}
+	if begin.Seq >= last {
 		s.ready.Store(true)
 	}
 	var loops sync.WaitGroup
 	loops.Go(func() {
-		err := s.cfg.Log.Consume(ctx, s.w.applied.Seq(), func(e eventlog.Entry) error {
+		err := s.cfg.Log.Consume(ctx, begin, func(e eventlog.Entry) error {
 			// A flush takes far longer than the time between two looks.
 			for s.w.unflushed.Load() >= int64(s.cfg.MaxUnflushed) {
 				if err := wait.For(ctx, time.Millisecond); err != nil {

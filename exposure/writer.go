@@ -31,6 +31,7 @@ type writer struct {
 
 	applyMu sync.Mutex
 	gen     uint64     // applyMu; number of the next flush
+	logged  int64      // applyMu; when the last entry applied was logged, as in eventlog.Point
 	dirty   []*entry   // applyMu; entries due in it, each pinned
 	query   wire.Query // applyMu; of the event being applied
 	// applyMu; users forgotten since the last flush, whose quarantined rows go too
@@ -40,22 +41,24 @@ type writer struct {
 	lost    error      // flushMu; why a flush failed: its users' changes are only in the log
 }
 
-// reset begins at a sequence that is in the file.
-func (s *writer) reset(seq uint64) {
-	s.applied.Reset(seq)
-	s.flushed.Store(seq)
+// reset begins behind an entry that is in the file.
+func (s *writer) reset(at eventlog.Point) {
+	s.logged = at.Logged
+	s.applied.Reset(at.Seq)
+	s.flushed.Store(at.Seq)
 	s.unflushed.Store(0)
 	s.oldest.Store(0)
 }
 
 // advance makes an event count as applied, and wakes the requests that wait for it with its
 // outcome.
-func (s *writer) advance(seq uint64, keys int, outcome error) {
+func (s *writer) advance(e eventlog.Entry, keys int, outcome error) {
 	var refused map[uint64]error
 	if outcome != nil {
-		refused = map[uint64]error{seq: outcome}
+		refused = map[uint64]error{e.Seq: outcome}
 	}
-	s.applied.Advance(seq, refused)
+	s.logged = e.Time.UnixNano()
+	s.applied.Advance(e.Seq, refused)
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	if n := s.unflushed.Add(int64(max(keys, 1))); n >= int64(s.cfg.MaxUnflushed)/2 {
 		select {
@@ -89,7 +92,7 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 	if err != nil {
 		return must.Catch(func() {
 			s.setAside(ctx, e, err)
-			s.advance(e.Seq, 0, err)
+			s.advance(e, 0, err)
 			// It is soon flushed: after a kill it would be set aside again, also if it has been dropped there.
 			s.oldest.Store(time.Now().Add(-s.cfg.FlushAge).UnixNano())
 		})
@@ -102,7 +105,7 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 		return fmt.Errorf("%w: %w", errStopped, err)
 	}
 	s.traceReport(e, string(ev.Kind), ev.q, err)
-	s.advance(e.Seq, ev.q.Len(), err)
+	s.advance(e, ev.q.Len(), err)
 	return nil
 }
 

@@ -5,6 +5,7 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -12,7 +13,7 @@ import (
 var ErrFull = errors.New("exposure: the event log is full, report again later")
 
 // ErrGone is what Consume returns when the log is deleted, or is another one than at its
-// beginning. The next State creates it if need be.
+// beginning, or has lost its end. The next State creates it if need be.
 var ErrGone = errors.New("exposure: the event log is gone, or another one")
 
 // Entry is one event as the log holds it.
@@ -22,6 +23,23 @@ type Entry struct {
 	Data    []byte // valid during the call only
 	Time    time.Time
 	Pending uint64 // entries behind this one that the consumer is still to be given
+}
+
+// Point is an entry that was applied. Of the last one a store keeps when it was logged: a log that has lost its end, as
+// one that was restored from a backup, gives the sequence again, to an entry that is later.
+type Point struct {
+	Seq    uint64
+	Logged int64 // unix nanoseconds; 0: not known
+}
+
+func (p Point) String() string { return fmt.Sprint(p.Seq, " ", p.Logged) }
+
+// PointOf is the point of a sequence, whose time is known if String gave that text for it.
+func PointOf(seq uint64, text string) (p Point) {
+	if n, _ := fmt.Sscan(text, &p.Seq, &p.Logged); n < 2 || p.Seq != seq {
+		p = Point{Seq: seq}
+	}
+	return p
 }
 
 // State is what a store asks its log when it opens.
@@ -37,9 +55,12 @@ type Log interface {
 	// ErrFull when there is no room; nothing is ever dropped to make room.
 	Append(ctx context.Context, subject string, data []byte) (uint64, error)
 	State(ctx context.Context) (State, error)
-	// Consume calls fn with every entry after a sequence, in order and from one
-	// goroutine, until the context ends, fn fails, or the log is gone. fn may block.
-	Consume(ctx context.Context, after uint64, fn func(Entry) error) error
+	// Behind is where to go on after an entry: its sequence or, where the log has lost its end, that of the last entry
+	// up to it that was not logged later. An entry that is no longer there counts as unchanged.
+	Behind(ctx context.Context, at Point) (uint64, error)
+	// Consume calls fn with every entry after one, in order and from one
+	// goroutine, until the context ends, fn fails, or the log is gone or has lost its end. fn may block.
+	Consume(ctx context.Context, after Point, fn func(Entry) error) error
 	// Synced returns once every entry that Consume has given, up to a sequence, is as
 	// durable as Append promises: before that no file may record that it is applied.
 	Synced(ctx context.Context, upTo uint64) error

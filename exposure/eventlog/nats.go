@@ -151,17 +151,34 @@ const leastRoom = 1 << 10
 // Ready is nil while the stream takes events, by the last check of Consume.
 func (l *NATS) Ready() error { return l.trouble.Err() }
 
+// Behind asks for one entry, unless the log has lost its end.
+func (l *NATS) Behind(ctx context.Context, at Point) (uint64, error) {
+	return must.Try(func() uint64 {
+		st := l.info(ctx).State
+		last := min(at.Seq, st.LastSeq)
+		if at.Logged == 0 || last < max(st.FirstSeq, 1) {
+			return last
+		}
+		msg, err := l.stream.GetMsg(ctx, last)
+		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && msg.Time.UnixNano() <= at.Logged {
+			return last
+		}
+		must.Dof(err, "exposure: entry %d of %s", last, StreamName)
+		return l.firstSince(ctx, st.FirstSeq, last, time.Unix(0, at.Logged+1)) - 1
+	})
+}
+
 // Consume reads through an ordered consumer, which the client recreates wherever a
 // message went missing on the way.
-func (l *NATS) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
+func (l *NATS) Consume(ctx context.Context, after Point, fn func(Entry) error) error {
 	return must.Catch(func() { l.consume(ctx, after, nil, fn) })
 }
 
 // consume reads entries of these subjects, or all. Package must ends it.
-func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn func(Entry) error) {
+func (l *NATS) consume(ctx context.Context, after Point, subjects []string, fn func(Entry) error) {
 	cfg := jetstream.OrderedConsumerConfig{
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:    after + 1,
+		OptStartSeq:    after.Seq + 1,
 		FilterSubjects: subjects,
 		// A bus bounds the consumers of a stream, and keeps one whose process was killed for so long.
 		InactiveThreshold: 30 * time.Second,
@@ -171,17 +188,24 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 	identity := streams.Identity(l.info(ctx))
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched, last := make(chan struct{}), new(atomic.Uint64)
-	last.Store(after)
+	last.Store(after.Seq)
 	defer func() { cancel(nil); <-watched }()
 	go func() {
 		defer close(watched)
 		cancel(l.watch(ctx, identity, last))
 	}()
+	consumer := cons.CachedInfo().Name
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
 		if ctx.Err() != nil {
 			return
 		}
 		meta, err := msg.Metadata()
+		if err == nil && meta.Consumer != consumer { // on a bus that may have been restored
+			consumer = meta.Consumer
+			if seq, failed := l.Behind(ctx, after); failed != nil || seq < after.Seq {
+				err = cmp.Or(failed, ErrGone)
+			}
+		}
 		if err != nil {
 			cancel(fmt.Errorf("exposure: consume %s: %w", StreamName, err))
 			return
@@ -191,6 +215,7 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 			return
 		}
 		last.Store(seq)
+		after = Point{seq, meta.Timestamp.UnixNano()}
 		if l.cfg.Witness != nil {
 			l.cfg.Witness(meta.Timestamp)
 		}
@@ -309,7 +334,7 @@ func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since ti
 		if st := l.info(ctx).State; st.Msgs > 0 && after >= st.FirstSeq {
 			after = l.firstSince(ctx, st.FirstSeq, after+1, since) - 1
 		}
-		l.consume(ctx, after, partSubjects(part), fn)
+		l.consume(ctx, Point{Seq: after}, partSubjects(part), fn)
 	})
 }
 
