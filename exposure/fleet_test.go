@@ -86,20 +86,33 @@ func (f *fleetTest) must(err error) {
 func (f *fleetTest) open(i int) {
 	f.t.Helper()
 	cfg := f.cfg
-	conn, err := redis.Open(f.redis, "test")
-	f.must(err)
-	bucket := func(ctx context.Context) (jetstream.KeyValue, error) { return redis.Bucket(ctx, f.js, "", 1) }
-	kv, err := bucket(f.t.Context())
-	f.must(err)
-	acks, err := redis.Listen(f.js.Conn(), conn)
-	f.must(err)
 	log, err := eventlog.Open(f.t.Context(), f.js, eventlog.Config{Kinds: []string{string(state.Linked), string(state.Unlinked)}}, quiet)
 	f.must(err)
 	cfg.Path, cfg.Log = filepath.Join(f.t.TempDir(), "exposure.db"), log
-	cfg.Shared = &Shared{Redis: conn, Acks: acks, Owners: &redis.Owners{KV: kv, Bucket: bucket, Name: fmt.Sprintf("s%d-%d", i, rand.Uint32()), Logger: quiet}}
+	cfg.Shared = sharedIn(f.t, f.js, f.redis, fmt.Sprint("s", i))
 	if f.two[i], err = Open(f.t.Context(), cfg); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// sharedIn is what a service needs that shares a Redis with others of a bus.
+func sharedIn(t *testing.T, js jetstream.JetStream, address, name string) *Shared {
+	t.Helper()
+	bucket := func(ctx context.Context) (jetstream.KeyValue, error) { return redis.Bucket(ctx, js, "", 1) }
+	conn, err := redis.Open(address, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv, err := bucket(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	acks, err := redis.Listen(js.Conn(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owners := &redis.Owners{KV: kv, Bucket: bucket, Name: fmt.Sprint(name, rand.Uint32()), Logger: quiet}
+	return &Shared{Redis: conn, Acks: acks, Owners: owners}
 }
 
 // sharedState is what Redis holds of a user, without the time of the last exposure: a link and what it tells another user's owner are
@@ -318,10 +331,10 @@ func TestFencedWrites(t *testing.T) {
 	if err != nil || second.Epoch <= first.Epoch || second.Base != first.Base {
 		t.Fatal(first, second, err)
 	}
-	if err := conn.Advance(ctx, 3, first.Epoch, 7, nil); !errors.Is(err, redis.ErrFenced) {
+	if err := conn.Advance(ctx, 3, first.Epoch, eventlog.Point{Seq: 7}, nil); !errors.Is(err, redis.ErrFenced) {
 		t.Errorf("a former owner has advanced: %v", err)
 	}
-	if err := conn.Advance(ctx, 3, second.Epoch, 7, nil); err != nil {
+	if err := conn.Advance(ctx, 3, second.Epoch, eventlog.Point{Seq: 7}, nil); err != nil {
 		t.Error(err)
 	}
 	key := state.Address{User: "u"}

@@ -28,7 +28,7 @@ type owner struct {
 	part    int
 	mark    redis.Mark
 	end     eventlog.State           // of the log, by the last look
-	applied uint64                   // as Redis has it
+	applied eventlog.Point           // as Redis has it
 	refused map[uint64]string        // of recent entries, of former owners too: why they were not applied
 	known   map[state.Address]*owned // the users of the batch
 	broken  map[state.Address]bool   // those whose shards cannot be read
@@ -67,7 +67,7 @@ func (f *fleet) own(ctx context.Context, part int) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		since := time.Now().Add(-redis.Replayed)
-		return f.log.ConsumePart(ctx, part, o.mark.Applied, since, func(e eventlog.Entry) error {
+		return f.log.ConsumePart(ctx, part, o.applied, since, func(e eventlog.Entry) error {
 			e.Data = slices.Clone(e.Data)
 			select {
 			case entries <- e:
@@ -86,15 +86,16 @@ func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 	return must.Try(func() *owner {
 		at := must.Get(f.Redis.Progress(ctx, part))
 		log := must.Get(f.log.State(ctx))
-		last := log.Last
-		if at.Applied <= last {
+		last := must.Get(f.log.Behind(ctx, at.Applied))
+		if last == at.Applied.Seq {
 			last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
 		}
 		mark := must.Get(f.Redis.Acquire(ctx, part, log.ID, last))
 		// 2^32 numbers for shards that no other service gives
 		f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32)
 		must.Do(f.Acks.Tell(part))
-		o := &owner{fleet: f, part: part, mark: mark, end: log, applied: mark.Applied,
+		o := &owner{fleet: f, part: part, mark: mark, end: log,
+			applied: eventlog.PointOf(mark.Applied, at.Applied.String()),
 			refused: map[uint64]string{}, broken: map[state.Address]bool{}}
 		for seq, why := range at.Refused {
 			if at.Log == log.ID && seq <= mark.Applied { // later ones were of an end that the log has lost
@@ -118,7 +119,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		case <-again:
 			return errMasters
 		case <-release.C:
-			if err := o.log.ReleasePart(ctx, o.part, o.applied); err != nil && ctx.Err() == nil {
+			if err := o.log.ReleasePart(ctx, o.part, o.applied.Seq); err != nil && ctx.Err() == nil {
 				o.cfg.Logger.Warn("exposure: log keeps entries that are in Redis", "err", err)
 			}
 			continue
@@ -142,7 +143,9 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		o.metrics.flushes.Observe(time.Since(started).Seconds())
 		o.pending[o.part].Store(int64(last.Pending))
 		o.failing[o.part].Set(nil)
-		o.applied = max(o.applied, last.Seq)
+		if last.Seq > o.applied.Seq {
+			o.applied = eventlog.Point{Seq: last.Seq, Logged: last.Time.UnixNano()}
+		}
 		if err := o.advance(ctx); err != nil {
 			return err
 		}
@@ -154,7 +157,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 
 // advance stores how far the partition is applied, and why any of the last 16,384 entries was refused.
 func (o *owner) advance(ctx context.Context) error {
-	maps.DeleteFunc(o.refused, func(seq uint64, _ string) bool { return seq+1<<14 < o.applied })
+	maps.DeleteFunc(o.refused, func(seq uint64, _ string) bool { return seq+1<<14 < o.applied.Seq })
 	return o.Redis.Advance(ctx, o.part, o.mark.Epoch, o.applied, o.refused)
 }
 
@@ -275,7 +278,7 @@ func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
 	var histories []string
 	for _, history := range o.historiesOf(ev) {
 		v := o.known[state.Address{History: history, User: ev.user}].version
-		if v.Epoch < o.mark.Base || v.Seq < ev.seq {
+		if v.Epoch < o.mark.Base && ev.seq > o.mark.Common || v.Seq < ev.seq {
 			histories = append(histories, history)
 		}
 	}

@@ -70,7 +70,7 @@ func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStrea
 	for p := range redis.Partitions {
 		at, err := m.Redis.Progress(co.ctx, p)
 		if err == nil {
-			err = waiting(co.ctx, js, c.StreamPrefix+eventlog.StreamName, at.Applied,
+			err = waiting(co.ctx, js, c.StreamPrefix+eventlog.StreamName, at.Applied.Seq,
 				eventlog.SubjectPrefix+"*."+strconv.Itoa(p))
 		}
 		if err != nil {

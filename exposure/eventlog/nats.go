@@ -327,14 +327,16 @@ func partSubjects(part int) []string {
 	return subjects
 }
 
-// ConsumePart is Consume for one partition: the last part of a subject. It begins after a sequence or, if that is
+// ConsumePart is Consume for one partition: the last part of a subject. It begins after an entry or, if that is
 // earlier, with the entries logged since a time. Partition 0 has the entries without a partition as well.
-func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since time.Time, fn func(Entry) error) error {
+func (l *NATS) ConsumePart(ctx context.Context, part int, after Point, since time.Time, fn func(Entry) error) error {
 	return must.Catch(func() {
-		if st := l.info(ctx).State; st.Msgs > 0 && after >= st.FirstSeq {
-			after = l.firstSince(ctx, st.FirstSeq, after+1, since) - 1
+		if st := l.info(ctx).State; st.Msgs > 0 && after.Seq >= st.FirstSeq {
+			if seq := l.firstSince(ctx, st.FirstSeq, after.Seq+1, since) - 1; seq < after.Seq {
+				after = Point{Seq: seq}
+			}
 		}
-		l.consume(ctx, Point{Seq: after}, partSubjects(part), fn)
+		l.consume(ctx, after, partSubjects(part), fn)
 	})
 }
 

@@ -26,9 +26,11 @@
 // PREFIX:part:NUMBER is a hash that holds the progress of a partition:
 //
 //	epoch    of its owner
-//	base     versions of epochs before it count entries of another log
+//	base     versions of epochs before it count entries of another log, or of an end that the log has lost
+//	common   sequence up to which those are the same
 //	log      identity of the log
 //	applied  sequence of the last entry applied
+//	logged   that sequence, in decimal, and the unix nanoseconds when the entry was logged; may be missing
 //	refused  of recent entries, by sequence: why they were not applied
 //
 // A Redis that fails over may lose the writes of its last moments. The log still has them: an owner applies the

@@ -24,48 +24,49 @@ import (
 type Mark struct {
 	Epoch   uint64 // of the owner
 	Base    uint64 // versions of earlier epochs count entries of another log
+	Common  uint64 // or of a lost end of this one: entries up to this sequence are the same there
 	Applied uint64 // sequence
 }
 
 // acquireScript takes the identity of the log and its last sequence. Numbers are hexadecimal digits, which
 // compare as they are.
 var acquireScript = rueidis.NewLuaScriptNoShaRetryable(`
-local have = redis.call('HMGET', KEYS[1], 'epoch', 'base', 'log', 'applied')
+local have, none = redis.call('HMGET', KEYS[1], 'epoch', 'base', 'log', 'applied', 'common'), '0000000000000000'
 local epoch = string.format('%016x', tonumber(have[1] or '0', 16) + 1)
-local base, applied = have[2] or epoch, have[4] or '0000000000000000'
+local base, applied, common = have[2] or epoch, have[4] or none, have[5] or none
 if have[3] ~= ARGV[1] then
-	base, applied = epoch, '0000000000000000'
+	base, applied, common = epoch, none, none
 elseif applied > ARGV[2] then
-	base, applied = epoch, ARGV[2]
+	base, applied, common = epoch, ARGV[2], ARGV[2]
 end
-redis.call('HSET', KEYS[1], 'epoch', epoch, 'base', base, 'log', ARGV[1], 'applied', applied)
-return {epoch, base, applied}`)
+redis.call('HSET', KEYS[1], 'epoch', epoch, 'base', base, 'log', ARGV[1], 'applied', applied, 'common', common)
+return {epoch, base, common, applied}`)
 
 func digits(n uint64) string { return fmt.Sprintf("%016x", n) }
 
-// Acquire makes the caller the owner of a partition of a log that ends with a sequence. It is not
+// Acquire makes the caller the owner of a partition of a log that has kept what was applied up to a sequence. It is not
 // idempotent, but an epoch that nobody uses does no harm.
 func (r *Conn) Acquire(ctx context.Context, p int, log string, last uint64) (m Mark, err error) {
 	fields, err := acquireScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{log, digits(last)}).AsStrSlice()
 	if err == nil {
-		_, err = fmt.Sscanf(strings.Join(fields, " "), "%x %x %x", &m.Epoch, &m.Base, &m.Applied)
+		_, err = fmt.Sscanf(strings.Join(fields, " "), "%x %x %x %x", &m.Epoch, &m.Base, &m.Common, &m.Applied)
 	}
 	return m, wrap.Err(err, "exposure: take partition %d in Redis", p)
 }
 
 var advanceScript = rueidis.NewLuaScriptNoShaRetryable(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'applied', ARGV[2], 'refused', ARGV[3])
+redis.call('HSET', KEYS[1], 'applied', ARGV[2], 'refused', ARGV[3], 'logged', ARGV[4])
 return 1`)
 
 // Advance stores how far the owner of an epoch has applied its partition, and why recent entries were refused, or
 // returns ErrFenced.
-func (r *Conn) Advance(ctx context.Context, p int, epoch, applied uint64, refused map[uint64]string) error {
+func (r *Conn) Advance(ctx context.Context, p int, epoch uint64, at eventlog.Point, refused map[uint64]string) error {
 	why, err := json.Marshal(refused)
 	if err != nil {
 		return err
 	}
-	args := []string{digits(epoch), digits(applied), string(why)}
+	args := []string{digits(epoch), digits(at.Seq), string(why), at.String()}
 	done, err := advanceScript.Exec(ctx, r.Client, []string{r.part(p)}, args).AsInt64()
 	if err == nil && done == 0 {
 		return ErrFenced
@@ -77,20 +78,21 @@ func (r *Conn) Advance(ctx context.Context, p int, epoch, applied uint64, refuse
 type Progress struct {
 	Log     string // identity of the log
 	Epoch   string // of the owner
-	Applied uint64
+	Applied eventlog.Point
 	Refused map[uint64]string // of recent entries: why they were not applied
 }
 
 // Progress reads how far a partition has been applied.
 func (r *Conn) Progress(ctx context.Context, p int) (at Progress, err error) {
-	get := r.Client.B().Hmget().Key(r.part(p)).Field("log", "applied", "refused", "epoch").Build()
+	get := r.Client.B().Hmget().Key(r.part(p)).Field("log", "applied", "refused", "epoch", "logged").Build()
 	fields, err := r.Client.Do(ctx, get).AsStrSlice()
 	if err != nil {
 		return at, fmt.Errorf("%w: progress of partition %d: %v", ErrAway, p, err)
 	}
 	at.Log, at.Epoch = fields[0], fields[3]
 	if fields[1] != "" {
-		at.Applied, err = strconv.ParseUint(fields[1], 16, 64)
+		at.Applied.Seq, err = strconv.ParseUint(fields[1], 16, 64)
+		at.Applied = eventlog.PointOf(at.Applied.Seq, fields[4])
 	}
 	if err == nil && fields[2] != "" {
 		err = json.Unmarshal([]byte(fields[2]), &at.Refused)
@@ -231,11 +233,11 @@ func (a *Acks) look(ctx context.Context, p int) error {
 	}
 	refused := map[uint64]error{}
 	for seq, why := range at.Refused {
-		if seq > q.Seq() && seq <= at.Applied {
+		if seq > q.Seq() && seq <= at.Applied.Seq {
 			refused[seq] = refusal(why)
 		}
 	}
-	q.Advance(at.Applied, refused)
+	q.Advance(at.Applied.Seq, refused)
 	return nil
 }
 
