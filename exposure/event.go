@@ -200,6 +200,7 @@ type event struct {
 	user, scene string
 	q           *wire.Query // the items
 	seq         uint64      // of the entry
+	below       []string    // of an un-see and a forget: users whose histories count, and who are told
 }
 
 // states are where users' states are kept: the file (writer), or a Redis (owner). Package must ends linksOf and tell.
@@ -253,17 +254,22 @@ func (s *core) historiesOf(ev *event) (list []string) {
 // error that is refused, it has changed nothing.
 func (s *core) apply(ctx context.Context, to states, ev *event, histories []string) error {
 	s.metrics.events.WithLabelValues(string(ev.Kind)).Inc()
+	links := state.LinkReader(func(user string) (state.Links, error) {
+		return must.Try(func() state.Links { return to.linksOf(ctx, user) })
+	})
 	return must.Catch(func() {
-		switch ev.Kind {
-		case state.Link:
-			links := state.LinkReader(func(user string) (state.Links, error) {
-				return must.Try(func() state.Links { return to.linksOf(ctx, user) })
-			})
+		switch {
+		case ev.Kind == state.Link:
 			must.Do(links.Check(ev.user, ev.From))
-		case state.Unsee: // of all histories, or of none
-			try := *ev
-			try.Try = true
-			s.spread(ctx, to, &try, histories)
+		case (ev.Kind == state.Unsee || ev.Kind == state.Forget) && ev.From == "":
+			ev.below = must.Get(links.Below(ev.user))
+		}
+		if ev.Kind == state.Unsee { // of all histories of all of them, or of none
+			for _, user := range append([]string{ev.user}, ev.below...) {
+				try := *ev
+				try.Try, try.user, try.below = true, user, nil
+				s.spread(ctx, to, &try, histories)
+			}
 		}
 		s.spread(ctx, to, ev, histories)
 		if ev.Kind == state.Seen {
@@ -292,26 +298,26 @@ func (s *core) spread(ctx context.Context, to states, ev *event, histories []str
 	}
 }
 
-// others are what an event means for other users. links are those that its user had.
+// others are what an event means for other users. links are those that its user had. An un-see and a forget say from
+// whom they come, and go no further: owners of two partitions may take links at once that form a circle.
 func (ev *event) others(links state.Links) (list []*event) {
 	add := func(kind state.EventKind, user, from string) {
 		other := *ev
-		other.Kind, other.user, other.From = kind, user, from
+		other.Kind, other.user, other.From, other.below = kind, user, from, nil
 		list = append(list, &other)
+	}
+	if ev.Kind == state.Forget && ev.From == "" { // in histories that no scene names any more, too
+		ev.below = state.Union(ev.below, links.From)
+	}
+	for _, user := range ev.below {
+		add(ev.Kind, user, ev.user)
 	}
 	switch ev.Kind {
 	case state.Link:
 		add(state.Linked, ev.From, ev.user)
 	case state.Unlink:
 		add(state.Unlinked, ev.From, ev.user)
-	case state.Unsee:
-		for _, from := range links.From {
-			add(state.Unsee, from, "")
-		}
 	case state.Forget:
-		for _, from := range links.From {
-			add(state.Forget, from, "")
-		}
 		for _, into := range links.Into {
 			add(state.Unlink, into, ev.user)
 		}

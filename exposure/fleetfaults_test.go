@@ -241,6 +241,43 @@ func TestLinksOutliveASilentUser(t *testing.T) {
 	}
 }
 
+// TestLinkedBothWays: two owners that each take a link at the same time make a circle of them. An un-see and a forget go
+// round it once, and what is seen afterwards stays.
+func TestLinkedBothWays(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	conn, policy := f.two[0].fleet.Redis, f.two[0].policies[""]
+	for user, from := range map[string]string{"a": "b", "b": "a"} {
+		f.must(f.seen(f.two[0], user, "x"))
+		addr := state.Address{User: user}
+		rec, err := conn.Get(t.Context(), addr)
+		f.must(err)
+		st, err := rec.State(addr)
+		f.must(err)
+		for _, kind := range []state.EventKind{state.Link, state.Linked} {
+			f.must(st.Apply(policy, &state.Event{Kind: kind, From: from, Logged: time.Now(), Now: time.Now()}, nil))
+		}
+		w := redis.Write{Address: addr, Record: *rec, Found: rec.Stored, TTL: time.Hour}
+		w.Head = st.Snapshot(addr, nil).Head
+		f.must(conn.Put(t.Context(), []redis.Write{w}))
+	}
+	for i, take := range []Event{{Kind: state.Unsee, User: "a", Items: []string{"x"}}, {Kind: state.Forget, User: "a"}} {
+		f.must(f.two[i].Expose(t.Context(), take))
+		f.eventually("returned", func() bool { return len(unseenIn(t, f.two[0], "a", "x")) > 0 })
+		for _, user := range []string{"a", "b"} {
+			f.must(f.seen(f.two[0], user, "x"))
+		}
+		for range 20 { // enough for an event that goes round
+			for _, user := range []string{"a", "b"} {
+				f.must(f.seen(f.two[0], user, "y"))
+				if got := unseenIn(t, f.two[1], user, "x"); len(got) > 0 {
+					t.Fatalf("%s: %q was seen again", user, got)
+				}
+			}
+		}
+	}
+}
+
 // TestHandedOnOnce: an event that was published without a partition counts once, before what came after it, also when
 // its owner begins again.
 func TestHandedOnOnce(t *testing.T) {

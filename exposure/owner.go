@@ -315,11 +315,6 @@ func (o *owner) linksOf(ctx context.Context, user string) (all state.Links) {
 // tell implements states. Another user may have another owner: the event goes through the log, once. An owner that
 // begins again may have told it already.
 func (o *owner) tell(ctx context.Context, ev *event) {
-	if ev.Try {
-		o.linksOf(ctx, ev.user) // which reads the user
-		o.spread(ctx, o, ev, o.historiesOf(ev))
-		return
-	}
 	told, n := Event{Kind: ev.Kind, User: ev.user, From: ev.From}, 0
 	if ev.Kind.Items() {
 		told.Scene, told.Items = ev.scene, ev.q.IDs()

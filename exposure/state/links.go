@@ -47,6 +47,12 @@ func (r LinkReader) walk(user string, next func(Links) []string) (users []string
 	return users, depth - 1, nil
 }
 
+// Below lists the users whose histories count for one.
+func (r LinkReader) Below(user string) ([]string, error) {
+	users, _, err := r.walk(user, func(l Links) []string { return l.From })
+	return users[min(1, len(users)):], err
+}
+
 // Check returns an error that wraps ErrLink if from may not count for user: the links would form a cycle, or be too
 // deep or too many. Any other error is one of reading.
 func (r LinkReader) Check(user, from string) error {
