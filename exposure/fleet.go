@@ -99,7 +99,7 @@ func (f *fleet) watch(ctx context.Context) {
 		}
 		if redis.Changed(masters, now) {
 			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again",
-				"replayed", redis.Replayed)
+				"replayed", eventlog.Replayed)
 			again := make(chan struct{})
 			close(*f.again.Swap(&again))
 		}

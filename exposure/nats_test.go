@@ -286,6 +286,32 @@ func TestFlushAfterSynced(t *testing.T) {
 	}
 }
 
+// TestFullPartition: a stream that is half full is rid of what is in a Redis, but not of the last minute, which has to be
+// applied again when that fails over.
+func TestFullPartition(t *testing.T) {
+	_, js := startNATS(t, t.TempDir(), false)
+	clk, ctx := newClock(), t.Context()
+	clk.unix.Store(time.Now().Unix())
+	log, err := eventlog.Open(ctx, js, eventlog.Config{MaxBytes: 64 << 10, Clock: clk.now}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		if _, err := log.Append(ctx, "exposures.seen.3", make([]byte, 1<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, first := range []uint64{1, 51} {
+		if err := log.ReleasePart(ctx, 3, 50); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := log.State(ctx); err != nil || st.First != first {
+			t.Errorf("the log begins at %d, want %d: %v", st.First, first, err)
+		}
+		clk.advance(eventlog.Replayed + time.Hour)
+	}
+}
+
 // TestConsumersEnd: what has ended leaves no consumer on the bus, which bounds their number.
 func TestConsumersEnd(t *testing.T) {
 	_, js := startNATS(t, t.TempDir(), false)

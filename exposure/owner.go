@@ -66,7 +66,7 @@ func (f *fleet) own(ctx context.Context, part int) error {
 	entries := make(chan eventlog.Entry, maxBatch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		since := time.Now().Add(-redis.Replayed)
+		since := time.Now().Add(-eventlog.Replayed)
 		return f.log.ConsumePart(ctx, part, o.applied, since, func(e eventlog.Entry) error {
 			e.Data = slices.Clone(e.Data)
 			select {

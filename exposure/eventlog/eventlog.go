@@ -70,6 +70,9 @@ type Log interface {
 	Release(ctx context.Context, upTo uint64) error
 }
 
+// Replayed is how far back an owner of a partition that begins applies the log again.
+const Replayed = time.Minute
+
 // StreamName is the JetStream stream that holds the events.
 const StreamName = "EXPOSURES"
 

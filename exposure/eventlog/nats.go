@@ -343,13 +343,14 @@ func (l *NATS) ConsumePart(ctx context.Context, part int, after Point, since tim
 // ReleasePart is Release for one partition. The server removes exactly what it is told to.
 func (l *NATS) ReleasePart(ctx context.Context, part int, upTo uint64) error {
 	return must.Catch(func() {
-		st, end := l.info(ctx).State, upTo+1
+		st, kept := l.info(ctx).State, ErasureDelay
 		if st.Msgs == 0 || upTo < st.FirstSeq {
 			return
 		}
-		if int64(st.Bytes) < l.cfg.MaxBytes/2 {
-			end = l.firstSince(ctx, st.FirstSeq, end, l.cfg.Clock().Add(-ErasureDelay))
+		if int64(st.Bytes) >= l.cfg.MaxBytes/2 {
+			kept = Replayed
 		}
+		end := l.firstSince(ctx, st.FirstSeq, upTo+1, l.cfg.Clock().Add(-kept))
 		for _, subject := range partSubjects(part) {
 			if end > st.FirstSeq {
 				err := l.stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(end))

@@ -34,5 +34,5 @@
 //	refused  of recent entries, by sequence: why they were not applied
 //
 // A Redis that fails over may lose the writes of its last moments. The log still has them: an owner applies the
-// last Replayed of it again when it begins, and begins again when another server has become a master (Masters).
+// last minute of it again when it begins, and begins again when another server has become a master (Masters).
 package redis

@@ -129,9 +129,6 @@ func (r *Conn) KeepSecret(ctx context.Context, secret []byte) error {
 	return nil
 }
 
-// Replayed is how far back an owner that begins applies the log again.
-const Replayed = time.Minute
-
 // Masters returns the run of each server that is a master now, by its address, or of the only server, and the policy
 // by which one of them drops keys when it is full, if one does. A server that does not answer is left out.
 func Masters(ctx context.Context, client rueidis.Client) (masters map[string]string, evicts string, err error) {
