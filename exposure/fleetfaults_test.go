@@ -400,4 +400,19 @@ func TestLogLostItsEnd(t *testing.T) {
 	if got := unseenIn(t, f.two[1], "u", "a", "b", "c"); len(got) > 0 {
 		t.Errorf("answered, and shown again: %v", got)
 	}
+
+	for _, s := range f.two {
+		f.must(s.Close())
+	}
+	kv, err := redis.Bucket(t.Context(), f.js, "", 1)
+	f.must(err)
+	_, err = kv.PutString(t.Context(), fmt.Sprint("part.", p), "a service that does not apply anything")
+	f.must(err)
+	f.open(0)
+	f.do("HSET", part, "applied", "0000000000ffffff")
+	f.must(f.two[0].Close())
+	f.open(0)
+	if err := f.seen(f.two[0], "u", "d"); !errors.Is(err, ErrGone) {
+		t.Errorf("a report with a sequence of before, after a start: %v", err)
+	}
 }

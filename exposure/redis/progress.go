@@ -199,6 +199,7 @@ func Listen(conn *nats.Conn, redis *Conn) (*Acks, error) {
 			return nil, fmt.Errorf("exposure: subscribe to owners: %w", err)
 		}
 		a.subs = append(a.subs, sub)
+		_ = a.look(context.Background(), p) // a report that gets a sequence up to this one does not count yet
 	}
 	return a, nil
 }
