@@ -245,19 +245,17 @@ func (s *writer) expire(ctx context.Context, addr state.Address, now time.Time) 
 		if !e.st.Stale(e.pol, now) { // an event came meanwhile
 			return nil
 		}
-		unlink = e.st.Expire(e.pol, now)
+		if unlink = e.st.Expire(e.pol, now); len(unlink) > 0 {
+			e.st.Links.Into = nil
+		}
 		s.metrics.swept.Inc()
 		return nil
 	})
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	for _, into := range unlink {
-		for _, ev := range []*event{
-			{user: into, Event: state.Event{Kind: state.Unlink, From: addr.User}},
-			{user: addr.User, Event: state.Event{Kind: state.Unlinked, From: into}},
-		} {
-			_, failed := s.apply(ctx, addr.History, ev)
-			err = errors.Join(err, failed)
-		}
+		ev := &event{user: into, Event: state.Event{Kind: state.Unlink, From: addr.User}}
+		_, failed := s.apply(ctx, addr.History, ev)
+		err = errors.Join(err, failed)
 	}
 	return err
 }

@@ -194,14 +194,12 @@ func (l *NATS) consume(ctx context.Context, after Point, subjects []string, fn f
 		defer close(watched)
 		cancel(l.watch(ctx, identity, last))
 	}()
-	consumer := cons.CachedInfo().Name
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
 		if ctx.Err() != nil {
 			return
 		}
 		meta, err := msg.Metadata()
-		if err == nil && meta.Consumer != consumer { // on a bus that may have been restored
-			consumer = meta.Consumer
+		if err == nil && meta.Sequence.Consumer == 1 { // of another consumer, on a bus that may have been restored
 			if seq, failed := l.Behind(ctx, after); failed != nil || seq < after.Seq {
 				err = cmp.Or(failed, ErrGone)
 			}
