@@ -245,3 +245,106 @@ func TestRefusedLinkWritesNothing(t *testing.T) {
 		t.Errorf("%v rows were written again", n)
 	}
 }
+
+// TestLinksInTime: while time passes among links, reports, un-sees, forgets, sweeps and crashes, no item comes back that a
+// user has seen, or one whose history has counted for that user without a break, and has not expired.
+func TestLinksInTime(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		type link struct{ user, from string }
+		ctx, ttl := t.Context(), 5*24*time.Hour
+		f := newFixture(t, Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), time.Now().UnixNano()), FlushAge: time.Hour,
+			Policies: map[string]state.Policy{"": {Capacity: 64, Tail: 16, Target: 1e-9, TTL: ttl}}})
+		defer f.end()
+		users, items := []string{"a", "b", "c", "d", "e"}, ids(0, 30)
+		seen, last := map[string]map[string]bool{}, map[string]time.Time{}
+		links := map[link]bool{} // false: all that it leads to has expired once, and it may have ended
+		live := func(user string) bool { return f.clock.now().Before(last[user].Add(ttl)) }
+		var below func(user string, ended bool) []string
+		below = func(user string, ended bool) (list []string) {
+			list = []string{user}
+			for l, counts := range links {
+				if l.user == user && (counts || ended) {
+					list = state.Union(list, below(l.from, ended))
+				}
+			}
+			return list
+		}
+		active := func(user string) {
+			if !live(user) {
+				seen[user] = map[string]bool{}
+			}
+			last[user] = f.clock.now()
+		}
+		one := func(t *rapid.T, of []string, what string) string { return rapid.SampledFrom(of).Draw(t, what) }
+		see := func(t *rapid.T) {
+			user, item := one(t, users, "user"), one(t, items, "item")
+			f.report(state.Seen, user, item)
+			active(user)
+			seen[user][item] = true
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"see": see, "see2": see, "see3": see,
+			"link": func(t *rapid.T) {
+				l := link{one(t, users, "user"), one(t, users, "from")}
+				if l.user == l.from {
+					return
+				}
+				if err := f.Expose(ctx, Event{Kind: state.Link, User: l.user, From: l.from}); err == nil {
+					active(l.from)
+					links[l] = true
+				} else if !errors.Is(err, ErrLink) {
+					t.Fatal(err)
+				}
+			},
+			"unlink": func(t *rapid.T) {
+				l := link{one(t, users, "user"), one(t, users, "from")}
+				if l.user != l.from {
+					f.must(f.Expose(ctx, Event{Kind: state.Unlink, User: l.user, From: l.from}))
+					delete(links, l)
+				}
+			},
+			"unsee": func(t *rapid.T) {
+				user, item := one(t, users, "user"), one(t, items, "item")
+				f.must(f.Unsee(ctx, user, "", []string{item}))
+				for _, u := range below(user, true) {
+					delete(seen[u], item)
+				}
+			},
+			"forget": func(t *rapid.T) {
+				user := one(t, users, "user")
+				gone := below(user, true)
+				f.must(f.Forget(ctx, user))
+				for l := range links {
+					if slices.Contains(gone, l.user) || slices.Contains(gone, l.from) {
+						delete(links, l)
+					}
+				}
+				for _, u := range gone {
+					delete(seen, u)
+					delete(last, u)
+				}
+			},
+			"wait": func(t *rapid.T) {
+				f.clock.advance(time.Duration(rapid.IntRange(1, 60).Draw(t, "hours")) * time.Hour)
+				for l := range links {
+					links[l] = links[l] && slices.ContainsFunc(below(l.from, false), live)
+				}
+			},
+			"sweep":   func(t *rapid.T) { f.must(f.Flush(ctx)); f.must(f.Sweep(ctx)) },
+			"restart": func(t *rapid.T) { f.restart() },
+			"crash":   func(t *rapid.T) { f.crash() },
+			"": func(t *rapid.T) {
+				for _, user := range users {
+					got := f.unseenOf(user, items...)
+					for _, u := range below(user, false) {
+						for item := range seen[u] {
+							if live(u) && slices.Contains(got, item) {
+								t.Fatalf("%s is shown %s again, which %s has seen: %v", user, item, u, links)
+							}
+						}
+					}
+				}
+			},
+		})
+	})
+}
