@@ -206,8 +206,10 @@ func TestBrokerOlder(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.start()
-	s.ready()
-	s.ask("/clusters/1/decisions", `{"kind":"undo","decision":1,"by":"a"}`, nil)
+	s.eventually("the service is on the bus again, and an undo is taken", func() bool {
+		status, _, _ := s.post("/clusters/1/decisions", []byte(`{"kind":"undo","decision":1,"by":"a"}`))
+		return status == 200
+	})
 	for n := range 5 {
 		s.publish(2 + n)
 		s.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, 2+n), nil)
