@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -25,12 +24,8 @@ func openIndex(co *streams, dir string, s *segment.Segmenter, cfg index.Config) 
 // readDocument reads an article from a file, "-" for standard input: a JSON object if it begins with { or has a name in
 // .json, or else plain text. Package must ends it.
 func readDocument(co *streams, name string) *ingest.Item {
-	r := co.in
-	if name != "-" {
-		f := must.Get(os.Open(name))
-		defer f.Close()
-		r = f
-	}
+	r, file := must.Get2(jsonl.Open(co.in, name))
+	defer file.Close()
 	it, err := decodeDocument(r, strings.HasSuffix(name, ".json"))
 	must.Dof(err, "%s", name)
 	return it

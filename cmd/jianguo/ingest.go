@@ -95,7 +95,7 @@ func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 			}
 		}
 	}
-	s := publishFiles(co, conn, c.Files, each)
+	s, unread := publishFiles(co, conn, c.Files, each)
 	must.Dof(unwritten, "--verdicts")
 	if c.JSON {
 		must.Do(json.NewEncoder(co.out).Encode(s))
@@ -104,8 +104,9 @@ func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed))
 	}
 	if s.Failed > 0 {
-		must.Do(fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item")))
+		unread = errors.Join(unread, fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item")))
 	}
+	must.Do(unread)
 }
 
 // silence is after what time without a verdict, from the first item on, an ingest says noVerdict.
@@ -114,9 +115,9 @@ const (
 	noVerdict = "jianguo: no verdict yet: is a service running on this bus? Items wait there for one"
 )
 
-// publishFiles publishes every line of the files, waits for the outcomes, and calls each with every one. Package must
-// ends it.
-func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*ingest.Outcome)) *summary {
+// publishFiles publishes every line of the files up to one that cannot be read, waits for the outcomes, and calls each
+// with every one. Package must ends it.
+func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*ingest.Outcome)) (_ *summary, unread error) {
 	s := new(summary)
 	bar := co.progress.bar(-1, "publishing")
 	late := time.AfterFunc(math.MaxInt64, func() { fmt.Fprintln(co.err, noVerdict) })
@@ -141,15 +142,15 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*inges
 		}
 	}))
 	start := time.Now()
-	for _, name := range files {
-		must.Do(jsonl.Read(co.in, name, func(number int, line []byte) error {
+	for i := 0; i < len(files) && unread == nil; i++ { // a later file would be first with what an earlier one has
+		unread = jsonl.Read(co.in, files[i], func(number int, line []byte) error {
 			wait()
 			return p.Add(co.ctx, number, jsonl.Item(line))
-		}))
+		})
 	}
 	must.Do(p.Wait())
 	s.Seconds = time.Since(start).Seconds()
 	s.ItemsPerSecond = float64(s.Items) / max(s.Seconds, 1e-9)
 	_ = bar.Finish()
-	return s
+	return s, unread
 }

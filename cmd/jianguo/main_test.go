@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"jianguo/internal/steady"
@@ -63,6 +65,31 @@ func TestSlowInput(t *testing.T) {
 	if code := run(t.Context(), []string{"ingest", "--create", "--data", t.TempDir() + "/d", "-"}, in, io.Discard, &said); code != 0 ||
 		strings.Contains(said.String(), noVerdict) {
 		t.Errorf("%d %s", code, &said)
+	}
+}
+
+// TestIngestCutOff: of a file that cannot be read to its end, an ingest says what became of the items before, and reads
+// no later file, whose articles would be first.
+func TestIngestCutOff(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var cut bytes.Buffer
+	z := gzip.NewWriter(&cut)
+	_, err := fmt.Fprintf(z, "%s\n%s\n", article(1), article(2))
+	if err := errors.Join(err, z.Flush(), os.WriteFile(dir+"/cut", cut.Bytes(), 0o600), os.WriteFile(dir+"/next", article(3), 0o600),
+		os.WriteFile(dir+"/marked", append([]byte("\ufeff"), article(4)...), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	code := run(t.Context(), []string{"ingest", "--create", "--data", dir + "/d", dir + "/cut", dir + "/next"}, nil, &out, &said)
+	if code != 1 || !strings.HasPrefix(out.String(), "2 items ") || said.String() != "jianguo: "+dir+"/cut: unexpected EOF\n" {
+		t.Errorf("%d %s%s", code, &out, &said)
+	}
+	// With a byte order mark, an article is JSON all the same.
+	out.Reset()
+	if code := run(t.Context(), []string{"explain", "--json", dir + "/marked", dir + "/next"}, nil, &out, &said); code != 0 ||
+		!strings.Contains(out.String(), `"id": "n4"`) {
+		t.Errorf("%d %s%s", code, &out, &said)
 	}
 }
 

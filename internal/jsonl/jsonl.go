@@ -13,56 +13,74 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
-
-	"jianguo/internal/wrap"
 )
 
 // MaxLine bounds a line, in bytes: a text of the largest size, escaped.
 const MaxLine = 8 << 20
 
-// open opens a file; "-" is standard input, and a .gz file is unpacked.
-func open(stdin io.Reader, name string) (io.ReadCloser, error) {
-	if name == "-" {
-		return io.NopCloser(stdin), nil
+// Open opens a file; "-" is standard input. What is gzipped is unpacked, whatever its name, and a byte order mark in
+// front is dropped: programs write one that their users never see.
+func Open(stdin io.Reader, name string) (*bufio.Reader, io.Closer, error) {
+	file := io.NopCloser(stdin)
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		file = f
 	}
-	file, err := os.Open(name)
-	if err != nil || !strings.HasSuffix(name, ".gz") {
-		return file, err
+	r := bufio.NewReaderSize(file, 1<<16)
+	if magic, _ := r.Peek(2); string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("%s: %w", name, err), file.Close())
+		}
+		r = bufio.NewReaderSize(z, 1<<16)
 	}
-	z, err := gzip.NewReader(bufio.NewReaderSize(file, 1<<16))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), file.Close())
+	if mark, _ := r.Peek(3); string(mark) == "\ufeff" {
+		_, _ = r.Discard(3)
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{z, file}, nil
+	return r, file, nil
 }
 
 // Read calls f with every line of a file that is not blank. Line numbers count from 1; an error of f gets file and
-// line.
+// line. Lines beyond MaxLine are passed over, and named by the error after all others were read. Of a file that ends
+// in an error, the line in which it does is not read.
 func Read(stdin io.Reader, name string, f func(number int, line []byte) error) error {
-	r, err := open(stdin, name)
+	r, file, err := Open(stdin, name)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 1<<16), MaxLine)
-	number := 0
-	for lines.Scan() {
-		number++
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
-		}
-		if err := f(number, lines.Bytes()); err != nil {
-			return fmt.Errorf("%s: line %d: %w", name, number, err)
+	defer file.Close()
+	var line []byte
+	var long error
+	for number := 1; err != io.EOF; number++ {
+		line, err = readLine(r, line[:0])
+		switch {
+		case err != nil && err != io.EOF:
+			return errors.Join(long, fmt.Errorf("%s: %w", name, err))
+		case len(line) > MaxLine:
+			long = errors.Join(long, fmt.Errorf("%s: line %d is longer than %d bytes", name, number, MaxLine))
+		case len(bytes.TrimSpace(line)) > 0:
+			if err := f(number, line); err != nil {
+				return fmt.Errorf("%s: line %d: %w", name, number, err)
+			}
 		}
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return fmt.Errorf("%s: line %d is longer than %d bytes", name, number+1, MaxLine)
+	return long
+}
+
+// readLine appends the next line without its end to line, or, of one that is too long, more than MaxLine bytes.
+func readLine(r *bufio.Reader, line []byte) ([]byte, error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) <= MaxLine {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimRight(line, "\r\n"), err
+		}
 	}
-	return wrap.Err(lines.Err(), "%s", name)
 }
 
 // layouts are the forms of time in corpora, in addition to RFC 3339.

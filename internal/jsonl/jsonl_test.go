@@ -3,11 +3,67 @@ package jsonl
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
 )
+
+// TestRead: files as other programs leave them are read, from a file of any name and from standard input; an error
+// costs no line but the one that it is about.
+func TestRead(t *testing.T) {
+	long := strings.Repeat("x", MaxLine+1)
+	random := make([]byte, 1<<19) // it compresses badly: half of the file has lines
+	for i := range random {
+		random[i] = 'a' + byte(i*i>>7%23)
+	}
+	for name, c := range map[string]struct {
+		file, err string
+		want      []string
+	}{
+		"plain":         {"a\n\nb", "", []string{"1 a", "3 b"}},
+		"CRLF":          {"a\r\nb\r\n", "", []string{"1 a", "2 b"}},
+		"BOM":           {"\ufeffa\nb\n", "", []string{"1 a", "2 b"}},
+		"gzip":          {zip("a\nb\n"), "", []string{"1 a", "2 b"}},
+		"gzip, BOM":     {zip("\ufeffa\n"), "", []string{"1 a"}},
+		"two members":   {zip("a\n") + zip("b\n"), "", []string{"1 a", "2 b"}},
+		"empty":         {"", "", nil},
+		"short":         {"\x1f", "", []string{"1 \x1f"}},
+		"a long line":   {"a\n" + long + "\nb\n", "line 2 is longer than 8388608 bytes", []string{"1 a", "3 b"}},
+		"long and last": {"a\n" + long, "line 2 is longer than 8388608 bytes", []string{"1 a"}},
+		"cut off":       {zip("a\n" + string(random))[:1000], "unexpected EOF", []string{"1 a"}},
+		"no header":     {zip("a\n")[:5], "unexpected EOF", nil},
+	} {
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []string{file, "-"} {
+			var got []string
+			err := Read(strings.NewReader(c.file), from, func(n int, line []byte) error {
+				got = append(got, fmt.Sprintf("%d %s", n, line))
+				return nil
+			})
+			if said := strings.TrimPrefix(fmt.Sprint(err), from+": "); !slices.Equal(got, c.want) || said != c.err && (err != nil || c.err != "") {
+				t.Errorf("%s from %s: %.100q, %v; want %q and %q", name, from, got, err, c.want, c.err)
+			}
+		}
+	}
+}
+
+func zip(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
+	return b.String()
+}
 
 // TestItem: a corpus line gains the time of publishing in the form of the service,
 // and nothing else changes.
