@@ -414,7 +414,7 @@ func longer(n int) ingest.Item {
 // pages are all pages, and a text in each language that shows that it is the
 // right one.
 var pages = []struct{ path, zh, en string }{
-	{"/", "正在被转载", "Being copied now"},
+	{"/", "一小时 ", "items an hour"},
 	{"/console/clusters", "近期增长", "Recent growth"},
 	{"/console/clusters?sort=size&size=4&since=168", "筛选", "Filter"},
 	{"/console/cluster?id=1", "成员", "Members"},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"jianguo/index"
@@ -23,7 +22,7 @@ func LastPolicy(ctx context.Context, file string) (p index.Policy, at time.Time,
 	err = db.QueryRowContext(ctx, `SELECT max(arrived_at) FROM (SELECT arrived_at FROM items ORDER BY ordinal DESC
 		LIMIT 1000) HAVING count(*) > 0`).Scan((*sqlite.Millis)(&at))
 	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("index: %s: nothing has arrived: %w", file, index.ErrNotFound)
+		err = errors.New("nothing has arrived")
 	}
 	if err != nil {
 		return p, at, err
