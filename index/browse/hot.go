@@ -32,7 +32,8 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 		var leads []uint32
 		add := func(cluster, lead uint32, sources int, heat float64) {
 			if v, superseded := b.cat.State(lead); hots[cluster] == nil && v.Accepted() && !superseded {
-				pull := math.Exp2(heat - heatAt(now.UnixMilli()))
+				// What arrived while the clock was ahead is as hot as what arrives now.
+				pull := min(math.Exp2(heat-heatAt(now.UnixMilli())), float64(sources))
 				hots[cluster] = &Hot{Lead: index.Brief{Ordinal: lead}, Cluster: cluster, Sources: sources, Pull: pull}
 				leads = append(leads, lead)
 			}
