@@ -36,7 +36,7 @@ func (c *Console) overview(ctx context.Context, p *page) string {
 	now := c.now()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, location)
 	first := now.Truncate(time.Hour).Add(-(chartHours - 1) * time.Hour)
-	for _, h := range must.Get(c.cfg.Browse.Hours(ctx, first)) {
+	for _, h := range must.Get(c.cfg.Browse.Hours(ctx, first, now)) {
 		if !h.Hour.Before(midnight) {
 			v.Items, v.Duplicates = v.Items+h.Items, v.Duplicates+h.Duplicates
 		}

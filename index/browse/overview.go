@@ -16,14 +16,14 @@ type HourCount struct {
 	Items, Duplicates, Suspects int64
 }
 
-// Hours returns the counts by hour of arrival since a time. Hours without
-// arrivals are left out.
-func (b *Model) Hours(ctx context.Context, since time.Time) ([]HourCount, error) {
+// Hours returns the counts by hour of arrival from one time to another, which leaves out what arrived while the clock
+// was ahead. Hours without arrivals are left out.
+func (b *Model) Hours(ctx context.Context, from, to time.Time) ([]HourCount, error) {
 	columns := func(c *HourCount) []any {
 		return []any{(*sqlite.Millis)(&c.Hour), &c.Items, &c.Duplicates, &c.Suspects}
 	}
 	return sqlite.All(ctx, b.reader, columns, `SELECT hour * 3600000, items, duplicates, suspects FROM hours
-		WHERE hour >= ? ORDER BY hour`, since.UnixMilli()/3_600_000)
+		WHERE hour BETWEEN ? AND ? ORDER BY hour`, from.UnixMilli()/3_600_000, to.UnixMilli()/3_600_000)
 }
 
 // The overviews count by days of UTC+8.

@@ -29,13 +29,15 @@ type Silenced struct {
 	number, day int64
 }
 
-// Silenced lists the sources that are silenced on the last day on which anything arrived, the largest first.
+// Silenced lists the sources that are silenced on the day of the last arrival, the largest first.
 func (b *Model) Silenced(ctx context.Context) ([]Silenced, error) {
 	return must.Try(func() []Silenced {
 		columns := func(s *Silenced) []any { return []any{&s.number, &s.day, &s.Items, &s.Rejected} }
+		last := count(ctx, b.cat.Tables(), "last arrival", `SELECT coalesce((SELECT arrived_at FROM items
+			ORDER BY ordinal DESC LIMIT 1), 0)`) // not the latest: a clock may have been ahead
 		list := must.Get(sqlite.All(ctx, b.reader, columns, `SELECT source, day, items, duplicates FROM source_days
-			WHERE day = (SELECT max(hour) * 3600 + ? FROM hours) / 86400 AND items >= ? AND duplicates >= ? * items
-			ORDER BY items DESC, source`, zone, silencedLeast, silencedShare))
+			WHERE day = ? AND items >= ? AND duplicates >= ? * items ORDER BY items DESC, source`,
+			dayOf(int64(last)), silencedLeast, silencedShare))
 		for i := range list {
 			s := &list[i]
 			s.Source, s.Day = b.sourceName(ctx, s.number), time.Unix(s.day*86400, 0).UTC().Format(time.DateOnly)

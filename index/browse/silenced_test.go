@@ -47,6 +47,10 @@ func TestSilenced(t *testing.T) {
 		if err := b.followLists(ctx); err != nil {
 			t.Error(err)
 		}
+		hours, err := b.Hours(ctx, testStart, testStart)
+		if err != nil || len(hours) != 1 || hours[0].Items != 100 {
+			t.Errorf("in the first hour: %v, %v", hours, err)
+		}
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
@@ -61,6 +65,8 @@ func TestSilenced(t *testing.T) {
 	if want := []string{first + " a loop 38/40 [i1]"}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
+	add("under a clock that is ahead", 0, 1, 9999)
+	follow()
 	add("a loop", 20, 0, 1)
 	follow()
 	if len(told) != 2 {
