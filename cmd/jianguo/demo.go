@@ -69,12 +69,12 @@ func (c *demoCmd) show(co *streams, s *ownService, dir string) {
 	lines := must.Get(fs.ReadFile(data.FS, "sample/corpus.jsonl"))
 	must.Do(os.WriteFile(corpus, lines, 0o640))
 	outcomes := map[string]*ingest.Outcome{}
-	sum, unread := publishFiles(co, conn, []string{corpus}, func(o *ingest.Outcome) {
+	sum, end := publishFiles(co, conn, []string{corpus}, func(o *ingest.Outcome) {
 		if o.Event != nil {
 			outcomes[o.Event.ID] = o
 		}
 	})
-	must.Do(unread)
+	must.Do(end)
 	out := bufio.NewWriter(co.out)
 	wrong := showVerdicts(out, lines, outcomes)
 	fmt.Fprintf(out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items,

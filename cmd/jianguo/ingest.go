@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 			}
 		}
 	}
-	s, unread := publishFiles(co, conn, c.Files, each)
+	s, end := publishFiles(co, conn, c.Files, each)
 	must.Dof(unwritten, "--verdicts")
 	if c.JSON {
 		must.Do(json.NewEncoder(co.out).Encode(s))
@@ -104,9 +105,9 @@ func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed))
 	}
 	if s.Failed > 0 {
-		unread = errors.Join(unread, fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item")))
+		end = errors.Join(end, fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item")))
 	}
-	must.Do(unread)
+	must.Do(end)
 }
 
 // silence is after what time without a verdict, from the first item on, an ingest says noVerdict.
@@ -116,14 +117,20 @@ const (
 )
 
 // publishFiles publishes every line of the files up to one that cannot be read, waits for the outcomes, and calls each
-// with every one. Package must ends it.
-func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*ingest.Outcome)) (_ *summary, unread error) {
+// with every one. It ends with the first item of which the bus says nothing. Package must ends it.
+func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*ingest.Outcome)) (_ *summary, end error) {
 	s := new(summary)
 	bar := co.progress.bar(-1, "publishing")
 	late := time.AfterFunc(math.MaxInt64, func() { fmt.Fprintln(co.err, noVerdict) })
 	wait := sync.OnceFunc(func() { late.Reset(silence) })
 	defer late.Stop()
+	ctx, stop := context.WithCancelCause(co.ctx)
+	defer stop(nil)
 	p := must.Get(ingest.NewFeed(conn, func(line int, o *ingest.Outcome, err error) {
+		if err != nil && !errors.Is(err, nats.ErrMaxPayload) {
+			stop(fmt.Errorf("%w; run it again when the service is back: it judges nothing twice", err))
+			return
+		}
 		s.Items++
 		late.Stop()
 		_ = bar.Add(1)
@@ -142,15 +149,17 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*inges
 		}
 	}))
 	start := time.Now()
-	for i := 0; i < len(files) && unread == nil; i++ { // a later file would be first with what an earlier one has
-		unread = jsonl.Read(co.in, files[i], func(number int, line []byte) error {
+	for i := 0; i < len(files) && end == nil; i++ { // a later file would be first with what an earlier one has
+		end = jsonl.Read(co.in, files[i], func(number int, line []byte) error {
 			wait()
-			return p.Add(co.ctx, number, jsonl.Item(line))
+			return p.Add(ctx, number, jsonl.Item(line))
 		})
 	}
-	must.Do(p.Wait())
+	if p.Wait() != nil {
+		end = context.Cause(ctx)
+	}
 	s.Seconds = time.Since(start).Seconds()
 	s.ItemsPerSecond = float64(s.Items) / max(s.Seconds, 1e-9)
 	_ = bar.Finish()
-	return s, unread
+	return s, end
 }

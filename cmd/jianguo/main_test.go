@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,26 @@ func TestIngestCutOff(t *testing.T) {
 	if code := run(t.Context(), []string{"explain", "--json", dir + "/marked", dir + "/next"}, nil, &out, &said); code != 0 ||
 		!strings.Contains(out.String(), `"id": "n4"`) {
 		t.Errorf("%d %s%s", code, &out, &said)
+	}
+}
+
+// TestIngestGivesUp: where a bus takes no items, an ingest says so once and ends, and does not count what it has not read.
+func TestIngestGivesUp(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil) // no service has made a stream
+	items := filepath.Join(t.TempDir(), "items")
+	var lines []byte
+	for n := range 5000 {
+		lines = fmt.Appendf(lines, "%s\n", article(n))
+	}
+	if err := os.WriteFile(items, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	code := run(t.Context(), []string{"ingest", "--nats", b.url(), items}, nil, &out, &said)
+	if code != 1 || !strings.HasPrefix(out.String(), "0 items ") || strings.Contains(said.String(), "item failed") ||
+		!strings.Contains(said.String(), "run it again when the service is back") {
+		t.Errorf("%d %s%.300s", code, &out, &said)
 	}
 }
 
