@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,6 +113,35 @@ func TestIngestGivesUp(t *testing.T) {
 		!strings.Contains(said.String(), "run it again when the service is back") {
 		t.Errorf("%d %s%.300s", code, &out, &said)
 	}
+}
+
+// TestIngestAfterRestart: an ingest that used the token of the directory says why the service knows it no more.
+func TestIngestAfterRestart(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	s := serve(t, binary(t), dir, "--nats-listen", fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0]))
+	s.ready()
+	in, more := io.Pipe()
+	var publisher sync.WaitGroup
+	publisher.Go(func() {
+		fmt.Fprintf(more, "%s\n", article(1))
+		s.eventually("no item", func() bool { return s.status("/items/n1") == 200 })
+		s.kill()
+		s.start()
+		for n := 2; ; n++ { // until the ingest ends
+			if _, err := fmt.Fprintf(more, "%s\n", article(n)); err != nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	var out, said bytes.Buffer
+	if code := run(t.Context(), []string{"ingest", "--data", dir, "-"}, in, &out, &said); code != 1 ||
+		!strings.Contains(said.String(), "the service has started again") {
+		t.Errorf("%d %s%s", code, &out, &said)
+	}
+	_ = in.Close()
+	publisher.Wait()
 }
 
 // TestOtherEncoding: of a text that is not UTF-8 there is no verdict.

@@ -117,6 +117,9 @@ func (f *reachFlags) notAllowed() string {
 	if f.Token == "" && !strings.Contains(f.NATS, "@") {
 		return "without a token this is not allowed; on its machine, --data and the service's directory will do"
 	}
+	if f.Data != "" { // its token is another one at each start
+		return "the service has started again, or the token given is not for this"
+	}
 	return "the token given is not for this"
 }
 
