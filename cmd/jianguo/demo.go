@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,7 +17,6 @@ import (
 
 	"jianguo/data"
 	"jianguo/index"
-	"jianguo/ingest"
 	"jianguo/internal/must"
 )
 
@@ -65,18 +63,13 @@ func (c *demoCmd) show(co *streams, s *ownService, dir string) {
 	conn := must.Get((&reachFlags{Data: dir}).reach(co))
 	defer conn.Close()
 
-	corpus := filepath.Join(dir, "sample.jsonl")
 	lines := must.Get(fs.ReadFile(data.FS, "sample/corpus.jsonl"))
-	must.Do(os.WriteFile(corpus, lines, 0o640))
-	outcomes := map[string]*ingest.Outcome{}
-	sum, end := publishFiles(co, conn, []string{corpus}, func(o *ingest.Outcome) {
-		if o.Event != nil {
-			outcomes[o.Event.ID] = o
-		}
-	})
+	co.in = bytes.NewReader(lines)
+	events := map[string]*index.Event{}
+	sum, end := publishFiles(co, conn, []string{"-"}, func(e *index.Event) { events[e.ID] = e })
 	must.Do(end)
 	out := bufio.NewWriter(co.out)
-	wrong := showVerdicts(out, lines, outcomes)
+	wrong := showVerdicts(out, lines, events)
 	fmt.Fprintf(out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items,
 		sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
 	var err error
@@ -101,27 +94,27 @@ func (c *demoCmd) show(co *streams, s *ownService, dir string) {
 
 // showVerdicts prints the items of the sample as a table and counts unexpected
 // verdicts. Package must ends it.
-func showVerdicts(out io.Writer, corpus []byte, outcomes map[string]*ingest.Outcome) (wrong int) {
+func showVerdicts(out io.Writer, corpus []byte, events map[string]*index.Event) (wrong int) {
 	expected := map[string]expectation{}
 	for _, e := range decodeAll[expectation](must.Get(fs.ReadFile(data.FS, "sample/expected.jsonl"))) {
 		expected[e.ID] = e
 	}
 	fmt.Fprintf(out, "\n%s%s%s%s\n", pad("verdict", 11), pad("item", 22), pad("title", 42), "why")
 	for _, it := range decodeAll[struct{ ID, Title string }](corpus) {
-		o := outcomes[it.ID]
-		if o == nil {
+		got := events[it.ID]
+		if got == nil {
 			continue
 		}
 		e, mark := expected[it.ID], ""
 		switch want := e.Verdict; {
-		case e.Gives != 0 && o.Event.Verdict == e.Gives:
+		case e.Gives != 0 && got.Verdict == e.Gives:
 			mark = fmt.Sprintf("  (an editor: %s, %s)", e.Verdict, e.Why)
-		case o.Event.Verdict != want || want == index.Duplicate && e.Of != o.Event.Of:
+		case got.Verdict != want || want == index.Duplicate && e.Of != got.Of:
 			wrong++
 			mark = fmt.Sprintf("  ← expected %s %s: %s", e.Verdict, e.Of, e.Why)
 		}
-		fmt.Fprintf(out, "%s%s%s%s%s\n", pad(o.Event.Verdict.String(), 11), pad(it.ID, 22),
-			pad(strings.Join(strings.Fields(it.Title), " "), 42), o.Event.Why, mark)
+		fmt.Fprintf(out, "%s%s%s%s%s\n", pad(got.Verdict.String(), 11), pad(it.ID, 22),
+			pad(strings.Join(strings.Fields(it.Title), " "), 42), got.Why, mark)
 	}
 	return wrong
 }

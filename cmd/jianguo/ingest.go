@@ -50,19 +50,6 @@ type summary struct {
 	ItemsPerSecond float64 `json:"items_per_second"`
 }
 
-func (s *summary) count(v index.Verdict) {
-	switch v {
-	case index.Unique:
-		s.Unique++
-	case index.Suspect:
-		s.Suspect++
-	case index.Duplicate:
-		s.Duplicate++
-	case index.Withdrawn:
-		s.Failed++ // withdrawn earlier: not published
-	}
-}
-
 // Run publishes files and waits for all verdicts.
 func (c *ingestCmd) Run(co *streams) error {
 	var own *ownService
@@ -84,17 +71,13 @@ func (c *ingestCmd) Run(co *streams) error {
 // publish publishes the files and prints what became of the items. Package must ends it.
 func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 	defer conn.Close()
-	each := func(*ingest.Outcome) {}
+	each := func(*index.Event) {}
 	var unwritten error
 	if c.Verdicts != "" {
 		f := must.Get(os.Create(c.Verdicts))
 		defer f.Close()
 		out := json.NewEncoder(f)
-		each = func(o *ingest.Outcome) {
-			if o.Event != nil {
-				unwritten = cmp.Or(unwritten, out.Encode(o.Event))
-			}
-		}
+		each = func(e *index.Event) { unwritten = cmp.Or(unwritten, out.Encode(e)) }
 	}
 	s, end := publishFiles(co, conn, c.Files, each)
 	must.Dof(unwritten, "--verdicts")
@@ -116,10 +99,12 @@ const (
 	noVerdict = "jianguo: no verdict yet: is a service running on this bus? Items wait there for one"
 )
 
-// publishFiles publishes every line of the files up to one that cannot be read, waits for the outcomes, and calls each
-// with every one. It ends with the first item of which the bus says nothing. Package must ends it.
-func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*ingest.Outcome)) (_ *summary, end error) {
+// publishFiles publishes every line of the files up to one that cannot be read, waits for the verdicts, and calls each
+// with their events. It ends with the first item of which the bus says nothing. Package must ends it.
+func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*index.Event)) (_ *summary, end error) {
 	s := new(summary)
+	counts := map[index.Verdict]*int{index.Unique: &s.Unique, index.Suspect: &s.Suspect,
+		index.Duplicate: &s.Duplicate, index.Withdrawn: &s.Failed} // withdrawn earlier: not published
 	bar := co.progress.bar(-1, "publishing")
 	late := time.AfterFunc(math.MaxInt64, func() { fmt.Fprintln(co.err, noVerdict) })
 	wait := sync.OnceFunc(func() { late.Reset(silence) })
@@ -142,10 +127,8 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*inges
 			s.Failed++
 			co.log.Error("item failed", "line", line, "error", err)
 		case o.Event != nil:
-			s.count(o.Event.Verdict)
-		}
-		if o != nil {
-			each(o)
+			*counts[o.Event.Verdict]++
+			each(o.Event)
 		}
 	}))
 	start := time.Now()

@@ -40,16 +40,11 @@ func (c *restoreCmd) Run(co *streams) error {
 		}
 		b.make(co)
 		if replaces {
-			setAside(co, to)
+			kept := to + "." + time.Now().UTC().Format("20060102T150405Z")
+			fmt.Fprintf(co.err, "what was in %s is kept in %s\n", to, kept)
+			must.Do(os.Rename(to, kept))
 		}
 		must.Do(b.name(to))
 		must.Get(fmt.Fprintf(co.out, "%s is %s\n", to, what))
 	})
-}
-
-// setAside gives a directory that this process has locked another name. Package must ends it.
-func setAside(co *streams, dir string) {
-	kept := dir + "." + time.Now().UTC().Format("20060102T150405Z")
-	fmt.Fprintf(co.err, "what was in %s is kept in %s\n", dir, kept)
-	must.Do(os.Rename(dir, kept))
 }
