@@ -149,8 +149,8 @@ func explain(c jetstream.StreamConfig, err error) error {
 	return fmt.Errorf("stream %s: %s%w", c.Name, advice, err)
 }
 
-// Check returns nil while a stream takes messages that are published on a subject, of up to
-// size bytes. It publishes one that the stream refuses, because it says that it is for another
+// Check returns nil while a stream takes messages that are published on a subject, of up to size bytes, and keeps them
+// until the service removes them. It publishes one that the stream refuses, because it says that it is for another
 // stream: this goes the way of every message, as far as that refusal.
 func Check(ctx context.Context, s jetstream.Stream, js jetstream.JetStream, subject string, size int64) (
 	*jetstream.StreamInfo, error) {
@@ -163,10 +163,15 @@ func Check(ctx context.Context, s jetstream.Stream, js jetstream.JetStream, subj
 		return info, fmt.Errorf("stream %s takes no messages: %w", info.Config.Name, err)
 	}
 	c, held := info.Config, int64(info.State.Bytes)
-	if c.Discard == jetstream.DiscardNew && c.MaxBytes > 0 && held+size > c.MaxBytes {
+	kept := c
+	kept.MaxMsgs = 0 // a stream that discards new messages loses none by this, and is full below
+	if reasons := wrong(&kept, &jetstream.StreamConfig{Discard: jetstream.DiscardNew}); len(reasons) > 0 {
+		return info, fmt.Errorf("stream %s: it %s: change that on the bus", c.Name, strings.Join(reasons, "; it "))
+	}
+	if c.MaxBytes > 0 && held+size > c.MaxBytes {
 		return info, fmt.Errorf("stream %s is full: it holds %d of %d MiB", c.Name, held>>20, c.MaxBytes>>20)
 	}
-	if c.Discard == jetstream.DiscardNew && c.MaxMsgs > 0 && info.State.Msgs >= uint64(c.MaxMsgs) {
+	if c.MaxMsgs > 0 && info.State.Msgs >= uint64(c.MaxMsgs) {
 		return info, fmt.Errorf("stream %s is full: it holds %d of %d messages: remove max_msgs on the bus", c.Name,
 			info.State.Msgs, c.MaxMsgs)
 	}

@@ -12,24 +12,54 @@ import (
 	"jianguo/internal/must"
 )
 
-// TestFullOfMessages: a stream with a bound of messages that was set on the bus is full when it holds so many.
-func TestFullOfMessages(t *testing.T) {
+// testStream is a stream of a server in this process.
+func testStream(t *testing.T, c jetstream.StreamConfig) (jetstream.JetStream, jetstream.Stream) {
 	ns := must.Get(server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}))
 	ns.Start()
-	defer ns.WaitForShutdown()
-	defer ns.Shutdown()
+	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
 	if !ns.ReadyForConnections(time.Minute) {
 		t.Fatal("the server did not start")
 	}
 	nc := must.Get(nats.Connect("", nats.InProcessServer(ns)))
-	defer nc.Close()
-	js, ctx := must.Get(jetstream.New(nc)), t.Context()
-	s := must.Get(js.CreateStream(ctx, jetstream.StreamConfig{Name: "ITEMS", Subjects: []string{"items"}, Discard: jetstream.DiscardNew, MaxMsgs: 2}))
+	t.Cleanup(nc.Close)
+	js := must.Get(jetstream.New(nc))
+	return js, must.Get(js.CreateStream(t.Context(), c))
+}
+
+// TestFullOfMessages: a stream with a bound of messages that was set on the bus is full when it holds so many.
+func TestFullOfMessages(t *testing.T) {
+	js, s := testStream(t, jetstream.StreamConfig{Name: "ITEMS", Subjects: []string{"items"}, Discard: jetstream.DiscardNew, MaxMsgs: 2})
 	for n := range 2 {
-		must.Get(js.Publish(ctx, "items", nil))
-		_, err := Check(ctx, s, js, "items", 1)
+		must.Get(js.Publish(t.Context(), "items", nil))
+		_, err := Check(t.Context(), s, js, "items", 1)
 		if full := err != nil && strings.Contains(err.Error(), "it holds 2 of 2 messages: remove max_msgs"); full != (n == 1) {
 			t.Errorf("with %d of 2: %v", n+1, err)
+		}
+	}
+}
+
+// TestLosesMessages: what somebody sets on the bus under a running service, by which acknowledged messages go before
+// they are applied, shows until it is set back.
+func TestLosesMessages(t *testing.T) {
+	sound := jetstream.StreamConfig{Name: "ITEMS", Subjects: []string{"items"}, Discard: jetstream.DiscardNew, MaxBytes: 1 << 20}
+	js, s := testStream(t, sound)
+	for _, c := range []struct {
+		change func(*jetstream.StreamConfig)
+		want   string
+	}{
+		{func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, "stream ITEMS: it forgets messages after 1h0m0s (max_age): change that on the bus"},
+		{func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, "stream ITEMS: it has the policy DiscardOld when it is full, not DiscardNew (discard): change that on the bus"},
+		{func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 5 }, "stream ITEMS: it holds 5 messages of a subject at most (max_msgs_per_subject): change that on the bus"},
+	} {
+		changed := sound
+		c.change(&changed)
+		must.Get(js.UpdateStream(t.Context(), changed))
+		if _, err := Check(t.Context(), s, js, "items", 1); err == nil || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+		must.Get(js.UpdateStream(t.Context(), sound))
+		if _, err := Check(t.Context(), s, js, "items", 1); err != nil {
+			t.Errorf("after it was set back: %v", err)
 		}
 	}
 }
