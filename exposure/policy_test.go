@@ -151,7 +151,7 @@ func TestParsePolicy(t *testing.T) {
 	}
 	for _, bad := range []string{"weekly", "rotate,slots=1", "rotate,slots=65", "rotate,slots", "rotate,colour=3", "rotate,capacity=10",
 		"rotate,large=5", "rotate,slots=0", "calendar,months=0", "rotate,target=0.9", "rotate,target=NaN", "rotate,ttl=-1h", "calendar,slots=40", "rotate,tail=9999",
-		"rotate,months=6", "calendar,ttl=1h", "rotate,target=0", "rotate,ttl=0",
+		"rotate,months=6", "calendar,ttl=1h", "rotate,target=0", "rotate,ttl=0", "rotate,small=3",
 		"calendar,slots=4611686018427387904", "calendar,slots=2,months=9223372036854775807", "rotate,ttl=1000000h"} {
 		if p, err := state.ParsePolicy(bad); err == nil {
 			t.Errorf("%q is taken: %s", bad, p)

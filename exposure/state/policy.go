@@ -281,6 +281,9 @@ func ParsePolicy(s string) (Policy, error) {
 			return p, fmt.Errorf("exposure: policy setting %q: %w", field, err)
 		}
 	}
+	if p.Kind == Rotate && p.Small != 0 && p.Large == 0 {
+		return p, errors.New("exposure: policy setting \"small\" has no effect without large")
+	}
 	return p.WithDefaults()
 }
 
