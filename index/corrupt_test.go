@@ -12,9 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"jianguo/index/indextest"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/testbed"
 )
@@ -259,18 +261,30 @@ func TestDamagedCatalogue(t *testing.T) {
 // TestLostRows: rows that others speak of are missed, though the file is whole: a write that the disk has lost.
 func TestLostRows(t *testing.T) {
 	t.Parallel()
-	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed = true })
+	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed, c.Recipe = true, func() (string, error) { return "r", nil } })
 	defer func() { _ = x.Close() }()
 	eventful(t, x)
-	a := article("from", "a source", 0x55<<48)
+	a := indextest.ArticleOf("from", strings.Repeat("海岬市图书馆新馆周六上午正式开放，首日接待读者一万两千人。", 9))
 	a.Source = "海岬晚报"
 	if _, err := x.Add(t.Context(), []Mutation{{Seq: 63, At: testStart, Article: a}}); err != nil {
 		t.Fatal(err)
 	}
 	decideTest(t, x, DecisionRequest{Kind: Release, Items: []DecisionItem{{Item: "copy50"}, {Item: "copy51"}}})
+	if _, err := x.Decide(t.Context(), DecisionRequest{Kind: Exempt, Item: "id1", By: "李四", At: testStart.Add(time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Decide(t.Context(), DecisionRequest{Kind: Block, Item: "from", By: "李四", At: testStart.Add(2 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
 	mustVerify(t, x)
 	for _, c := range [][2]string{
-		{`DELETE FROM texts WHERE ordinal = 9`, "9: item's text is missing"},
+		{`DELETE FROM meta WHERE key = 'applied'`, "63: sequence is applied, and meta has a lower one, or no policy, or half a stream"},
+		{`INSERT INTO meta (key, value) VALUES ('applied', '63'); DELETE FROM meta WHERE key = 'policy'`, "63: sequence is applied, and meta has a lower one, or no policy, or half a stream"},
+		{`DELETE FROM boilerplate`, "1: source has learned nothing"},
+		{`DELETE FROM decisions WHERE number = 6`, "72: editor's event belongs to no decision"},
+		{`DELETE FROM decisions WHERE number = 5`, "1: item is exempt or set aside, and nobody decided so"},
+		{`DELETE FROM texts WHERE ordinal = 1`, "1: item's text is missing"},
+		{`DELETE FROM texts`, "5: item's text is missing"},
 		{`DELETE FROM sources`, "61: item's source is missing"},
 		{`DELETE FROM clusters WHERE id IN (SELECT cluster FROM members WHERE ordinal = 1)`, "1: member belongs to no cluster"},
 		{`DELETE FROM decisions WHERE number = 1`, "2: decision is missing before it"},
