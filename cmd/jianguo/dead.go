@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -66,7 +64,7 @@ func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 				must.Do(json.NewEncoder(co.out).Encode(l))
 			} else {
 				must.Get(fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"),
-					strings.Trim(strconv.QuoteToGraphic(l.Subject), `"`), l.Reason))
+					l.Subject, l.Reason))
 			}
 		}
 	})
@@ -75,7 +73,11 @@ func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 // Run prints the payload of one.
 func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) {
-		must.Get(co.out.Write(append(must.Get(d.Get(co.ctx, c.Number)).Data, '\n')))
+		out := co.raw
+		if progressTo(out).terminal {
+			out = co.out
+		}
+		must.Get(out.Write(append(must.Get(d.Get(co.ctx, c.Number)).Data, '\n')))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -65,7 +66,8 @@ type cli struct {
 type streams struct {
 	ctx      context.Context
 	in       io.Reader
-	out      io.Writer
+	out      io.Writer // printable
+	raw      io.Writer // where out goes, for what is meant for a file
 	err      io.Writer
 	log      *slog.Logger
 	progress progress
@@ -92,6 +94,19 @@ func (i input) Read(p []byte) (int, error) {
 	case <-i.ctx.Done():
 		return 0, i.ctx.Err()
 	}
+}
+
+// printable writes to a terminal what others wrote, without commanding it: a control character, or one that reorders
+// a line, becomes \u001b, which in JSON is the same.
+type printable struct{ io.Writer }
+
+var controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x9f\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
+
+func (p printable) Write(b []byte) (int, error) {
+	_, err := p.Writer.Write(controls.ReplaceAllFunc(b, func(c []byte) []byte {
+		return fmt.Appendf(nil, `\u%04x`, []rune(string(c))[0])
+	}))
+	return len(b), err
 }
 
 // print prints a value as an indented JSON document. Package must ends it.
@@ -135,16 +150,17 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	var c cli
 	command, err := parse(&c, args, out, errOut)
 	if err != nil {
-		fmt.Fprintln(errOut, "jianguo:", err)
+		fmt.Fprintln(printable{errOut}, "jianguo:", err)
 		return 2
 	}
 	dir, err := c.directory(command)
 	if err != nil {
-		fmt.Fprintln(errOut, "jianguo:", err)
+		fmt.Fprintln(printable{errOut}, "jianguo:", err)
 		return 1
 	}
-	co := &streams{ctx: ctx, in: input{ctx, in}, out: out, err: errOut, progress: progressTo(errOut),
-		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
+	co := &streams{ctx: ctx, in: input{ctx, in}, out: printable{out}, raw: out, err: errOut,
+		log:      slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel})),
+		progress: progressTo(errOut)}
 	warnOfVariables(co.log, variables(command.Model.Node), os.Environ())
 	err = command.Run(co)
 	if cause := context.Cause(co.ctx); errors.Is(err, context.Canceled) && cause != nil {
@@ -154,7 +170,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return 0
 	}
 	if err.Error() != "" { // errPrinted, maybe joined
-		fmt.Fprintln(errOut, "jianguo:", err)
+		fmt.Fprintln(printable{errOut}, "jianguo:", err)
 	}
 	owner, unknown := datadir.OwnerOf(dir)
 	if errors.Is(err, fs.ErrPermission) && unknown == nil && owner.UID != os.Geteuid() {

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"jianguo/ingest"
+	"jianguo/internal/must"
 )
 
 // TestNotPrinted: a command whose output is lost fails. No subject commands a terminal. A token is for all sources only where none is named.
@@ -45,9 +49,28 @@ func TestNotPrinted(t *testing.T) {
 		}
 	}
 	does(t, s.binary, "not a JSON object", "dead", "list", "--data", s.data)
-	does(t, s.binary, `items.publish.\x1b[31m<红>`, "dead", "list", "--data", s.data)
+	does(t, s.binary, `items.publish.\u001b[31m<红>`, "dead", "list", "--data", s.data)
 	does(t, s.binary, "shop", "token", "list", "--tokens", tokens)
 	s.stop()
+}
+
+// TestTerminal: no text of another writer commands the terminal of a command, whatever prints it, and JSON stays the same.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	const title = "突发\x1b[2J\x07\u009b1m\u202e公告\r"
+	doc := func(body string) string {
+		return fileOf(t, must.Get(json.Marshal(map[string]string{"id": "x", "title": title, "body": body})))
+	}
+	a, b := doc("云崖市图书馆新馆周六上午正式开放。"), doc("云崖市图书馆新馆周六上午正式开放，首日接待读者八千人。")
+	out := does(t, plainBinary(t), `突发\u001b[2J\u0007\u009b1m\u202e公告`, "explain", a, b)
+	if i := strings.IndexAny(out, "\x1b\x07\r\u009b\u202e"); i >= 0 {
+		t.Errorf("explain prints %q", out[i:])
+	}
+	var x ingest.Explanation
+	if err := json.Unmarshal([]byte(does(t, plainBinary(t), "", "explain", "--json", a, b)), &x); err != nil || x.Query.Title != title {
+		t.Errorf("%q, %v", x.Query.Title, err)
+	}
+	fails(t, plainBinary(t), `\u001b[31m`, "explain", "\x1b[31m", a)
 }
 
 // TestReplayAll: a letter that cannot be published again, as only its beginning is kept, holds no other back.
