@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/index/resident"
-	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/testbed"
 )
@@ -51,7 +50,8 @@ func standing(t tester, x *Index) []string {
 		if last.Cause == CauseEditor && last.Verdict == last.Previous && last.Restores == 0 {
 			last = e // it moved its telling only
 		}
-		lines = append(lines, fmt.Sprintf("  since event %d, of %q: %s", e.Number, last.Of, strings.TrimSuffix(last.Why, verdict.NoteSeparator.In(x.cfg.Language)+x.Note(&last))),
+		says, _, _ := strings.Cut(last.Why, " (a later decision was taken back)") // with who decided so before
+		lines = append(lines, fmt.Sprintf("  since event %d, of %q: %s", e.Number, last.Of, says),
 			"  "+e.Why+brief[ordinal].Why("", Chinese))
 		return nil
 	})

@@ -18,7 +18,7 @@ import (
 func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	ev := Event{
 		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause,
-		Restores: uint64(e.restores.Int64), Stands: e.stands, Rule: e.rule, Of: of,
+		Restores: uint64(e.restores.Int64), Stands: e.stands, Standing: e.standing.String, Rule: e.rule, Of: of,
 		Cluster: e.cluster, Story: cmp.Or(uint32(e.story.Int64), e.cluster),
 		Fingerprint: simhash.Fingerprint(r.fingerprint).String(),
 		Recipe:      x.stampHash(r.recipe), Policy: x.stampHash(e.policy), At: time.UnixMilli(e.at).UTC(),
@@ -44,15 +44,16 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 func (x *catalogue) queryEvents(ctx context.Context, db sqlite.Querier, where string, args ...any) (events []Event) {
 	for rows := range sqlite.Rows(ctx, db, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause,
 		e.rule, e.of, e.cluster, e.policy, e.revision, e.note, e.restores, e.story,
-		coalesce((SELECT cause FROM events r WHERE r.number = e.restores), e.cause), i.id, i.fingerprint, i.recipe,
+		coalesce(r.cause, e.cause), r.note, i.id, i.fingerprint, i.recipe,
 		i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
 		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
+		LEFT JOIN events r ON r.number = e.restores
 		WHERE `+where, args...) {
 		var e eventRow
 		var r itemRow
 		var of sql.NullString
-		must.Do(rows.Scan(append(e.columns(), &e.stands, &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series,
-			&r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...))
+		must.Do(rows.Scan(append(e.columns(), &e.stands, &e.standing, &r.id, &r.fingerprint, &r.recipe, &r.of,
+			&r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...))
 		events = append(events, x.event(&e, &r, of.String))
 	}
 	return events

@@ -21,6 +21,33 @@ func decideTest(t *testing.T, x *Index, req DecisionRequest) *Decision {
 	return d
 }
 
+// TestUndoTellsWhoDecided: what an undo brings back is told with the name and reason of the editor who decided so, before
+// those of the editor of the undo.
+func TestUndoTellsWhoDecided(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	storyOf(t, x, "lead", "copy")
+	by := func(req DecisionRequest) *Decision {
+		t.Helper()
+		d, err := x.Decide(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	by(DecisionRequest{Kind: Release, Item: "copy", By: "张三", Reason: "独家"})
+	reject := by(DecisionRequest{Kind: Reject, Item: "copy", Into: 1, By: "王五", Reason: "抄"})
+	undo := by(DecisionRequest{Kind: Undo, Undo: reject.Number, By: "李四", Reason: "误拒"})
+	it, err := x.Item(t.Context(), "copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "an editor decided so: 张三: 独家 (a later decision was taken back): 李四: 误拒"
+	if e := &it.Event; e.Why != want || e.Why != undo.Events[0].Why || x.Note(e) != "李四: 误拒" {
+		t.Errorf("%s\n%s\n%s", e.Why, undo.Events[0].Why, x.Note(e))
+	}
+}
+
 // An undo of a reject that merged two clusters emits an event with the cluster that the
 // item returns to, not the one that it was merged into (found by TestModel).
 func TestEventOfUndoNamesTheClusterOfTheItem(t *testing.T) {

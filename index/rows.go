@@ -61,7 +61,8 @@ type eventRow struct {
 	note              sql.NullString
 	restores          sql.NullInt64
 	story             sql.NullInt64
-	stands            Cause // as Event.Stands; no column
+	stands            Cause          // as Event.Stands; no column
+	standing          sql.NullString // as Event.Standing; no column
 }
 
 // columns are the values of a row in the order of the table, to be read or written.

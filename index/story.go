@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"database/sql"
 	"slices"
 
 	"jianguo/compare"
@@ -149,8 +148,7 @@ func (d *decision) tellMoved() {
 			&v.itemRow}
 		if d.req.Kind == Undo { // the verdict's reason and comparison count again, not the decision
 			is := d.reason(lead)
-			c.event.restores = sql.NullInt64{Int64: int64(cmp.Or(is.Restores, is.Number)), Valid: true}
-			c.event.stands = is.Stands
+			d.bringBack(&c.event, cmp.Or(is.Restores, is.Number))
 		}
 		d.changes = append(d.changes, c)
 		d.events = append(d.events, d.emit(c.event, c.item))

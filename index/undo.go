@@ -107,8 +107,12 @@ func (d *decision) restore(e *effect) {
 	before := len(d.changes)
 	d.change(v, e.Before)
 	if len(d.changes) > before && e.Event != 0 {
-		back := &d.changes[before].event
-		back.restores = sql.NullInt64{Int64: int64(e.Event), Valid: true}
-		must.Do(d.query(`SELECT cause FROM events WHERE number = ?`, e.Event).Scan(&back.stands))
+		d.bringBack(&d.changes[before].event, e.Event)
 	}
+}
+
+// bringBack says that an event of an undo brings back what an earlier one said.
+func (d *decision) bringBack(e *eventRow, number uint64) {
+	e.restores = sql.NullInt64{Int64: int64(number), Valid: true}
+	must.Do(d.query(`SELECT cause, note FROM events WHERE number = ?`, number).Scan(&e.stands, &e.standing))
 }

@@ -19,8 +19,23 @@ var byRule = map[Rule]reason.Phrase{
 	ByAside:      {"已搁置：相近的疑似稿一分钟内过多，照发", "set aside: too many suspects in a minute; published"},
 }
 
+// undone follows what an undo brings back: what else an event notes is of the undo.
+var undone = reason.Phrase{"（后来的决定已撤销）", " (a later decision was taken back)"}
+
 // Why puts an event into one sentence, in Chinese or English.
 func Why(e *Event, language string) string {
+	switch why := judged(e, language); {
+	case e.Restores == 0:
+		return why
+	case e.Standing != "":
+		return why + NoteSeparator.In(language) + e.Standing + undone.In(language)
+	default:
+		return why + undone.In(language)
+	}
+}
+
+// judged is why the verdict of an event stands.
+func judged(e *Event, language string) string {
 	said := unseen
 	switch cause := cmp.Or(e.Stands, e.Cause); {
 	case cause == CauseWithdrawal:
