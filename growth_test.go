@@ -1,6 +1,7 @@
 package jianguo_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -76,6 +77,9 @@ var crafted = map[string]func(r *rand.Rand, size int) string{
 	},
 	"residue near": func(r *rand.Rand, size int) string {
 		return chunks(size, func(int) string { return "\n来源：某报\n原标题：\n" })
+	},
+	"one word": func(r *rand.Rand, size int) string {
+		return "1" + chunks(size, func(i int) string { return fmt.Sprintf("-%d%d", i, cmp.Or(i%16, r.IntN(1e3))) })
 	},
 	"one number": func(r *rand.Rand, size int) string { return "1" + strings.Repeat("亿", size/3) },
 	"entities":   func(r *rand.Rand, size int) string { return "&" + strings.Repeat("a", size) },

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -41,6 +42,29 @@ func TestSeekWork(t *testing.T) {
 	}
 	if n := len(x.Later.title); n > headlineMost {
 		t.Errorf("%d tokens of the headline", n)
+	}
+}
+
+// TestWordWork: a text of figures and signs that is one word is not copied at each of its places.
+func TestWordWork(t *testing.T) {
+	text := func(seed uint64) *Doc {
+		r := rand.New(rand.NewPCG(seed, 7))
+		var b strings.Builder
+		for i := 0; b.Len() < 200<<10; i++ {
+			fmt.Fprintf(&b, "-ab%d", i)
+			if i%16 == 0 {
+				fmt.Fprint(&b, r.IntN(1e3))
+			}
+		}
+		return NewDoc(&Text{Body: b.String()[1:], Words: []int32{0}})
+	}
+	var before, after runtime.MemStats
+	x := Align(text(1), text(2))
+	runtime.ReadMemStats(&before)
+	g := x.Agreement()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; g.sought >= 0 || n > 4<<20 {
+		t.Errorf("%d bytes allocated, %d may still be sought", n, g.sought)
 	}
 }
 

@@ -113,13 +113,16 @@ func (x *Alignment) valuesAt(g *Agreement, a, b Span) bool {
 // else the words that neither text has anywhere but here, if the dictionary has neither: others may be synonyms.
 func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	l, e := x.Later.Doc, x.Earlier.Doc
+	if g.sought < 0 {
+		return
+	}
 	nameA, okA := g.foreign(l, a, e)
 	nameB, okB := g.foreign(e, b, l)
 	if !okA || !okB {
 		nameA, nameB = l.whole(a), e.whole(b)
 		textA, textB := l.text(nameA), e.text(nameB)
-		if !l.unlisted(nameA) || !e.unlisted(nameB) || strings.Contains(textA+textB, "\n") ||
-			g.has(e, textA) || g.has(l, textB) {
+		if !l.unlisted(nameA) || !e.unlisted(nameB) || strings.Contains(textA, "\n") ||
+			strings.Contains(textB, "\n") || g.has(e, textA) || g.has(l, textB) {
 			return
 		}
 	}
@@ -131,12 +134,13 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 
 // unlisted reports whether a word is a Latin one of two letters or more, such as a brand or an identifier, or two words
 // in a row have one character each: of what the dictionary does not have, such as most names of companies and small
-// towns, the segmenter makes single characters.
+// towns, the segmenter makes single characters. A whole text may be one word, such as 1-12-23: it is not read.
 func (d *Doc) unlisted(s Span) bool {
 	row := 0
 	for w := range d.words(s) {
 		word := d.text(w)
-		if row++; utf8.RuneCountInString(word) > 1 {
+		_, first := utf8.DecodeRuneInString(word)
+		if row++; first < len(word) {
 			row = 0
 		}
 		if row > 1 || len(word) > 1 && alphabetic(word[0]) {
