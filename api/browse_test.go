@@ -171,6 +171,10 @@ func TestClusters(t *testing.T) {
 			want[Problem](r, 404, "GET", path, nil)
 		}
 	}
+	corrected := want[struct{ Tellings []cluster }](r, 200, "GET", fmt.Sprint("/stories/", single.Event.Cluster), nil).Tellings[0]
+	if c := corrected; c.Lead.Title != "更正" || !c.Lead.Arrived.Equal(single.Arrived) || !c.First.Equal(single.Arrived) {
+		t.Errorf("a corrected telling of %v: %+v, first %v", single.Arrived, c.Lead, c.First)
+	}
 	gone := r.do("DELETE", "/items/1-0?mode=promote", nil)
 	empty := want[map[string]any](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil)
 	if gone.status != 200 || empty["lead"] != nil || empty["size"] != 0.0 || empty["first_at"] != nil || empty["last_at"] != nil {

@@ -2,6 +2,8 @@ package browse
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"jianguo/index"
 	"jianguo/index/stories"
@@ -48,9 +50,14 @@ func readChain(ctx context.Context, b *Model, cluster uint32, members int) *Chai
 	c.More = max(0, len(tellings)-mostChain)
 	for _, t := range tellings[:len(tellings)-c.More] {
 		view := Telling{StoryView: *b.readStory(ctx, t.Cluster, 0, members), Telling: t}
+		founder := must.Get(b.cat.Briefs(ctx, []uint32{t.Cluster}))[t.Cluster]
+		if view.Lead != nil && founder != nil && view.Lead.ID == founder.ID { // maybe corrected, and told since then
+			view.Lead.Arrived = founder.Arrived
+			view.First = slices.MinFunc([]time.Time{view.First, founder.Arrived}, time.Time.Compare)
+		}
 		if t.Adds != 0 { // the founder was judged, or a revision of it
 			if view.Told = view.Lead; view.Told == nil || view.Told.Of == 0 {
-				view.Told = must.Get(b.cat.Briefs(ctx, []uint32{t.Cluster}))[t.Cluster]
+				view.Told = founder
 			}
 			against := view.Told.Against
 			if b.cat.ClusterOf(against) != standing(b.cat, t.Follows) {
