@@ -20,6 +20,7 @@ import (
 
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/verdict"
 	"jianguo/ingest"
 )
 
@@ -441,8 +442,8 @@ func TestWhy(t *testing.T) {
 	explain("转载", "没有", 404)
 
 	// A source may have a strictness of its own.
-	strict := index.SourcePolicy{Source: "丙网", Policy: index.SourceNormal, Strictness: index.Strictnesses[2], By: "张三"}
-	if err := r.Index.SetSourcePolicy(t.Context(), strict); err != nil {
+	strict := index.SourcePolicy{Source: "丙网", Policy: index.SourceNormal, Strictness: verdict.Strictnesses[2], By: "张三"}
+	if _, err := r.Index.EditNow(t.Context(), &index.Edit{Source: &strict}); err != nil {
 		t.Fatal(err)
 	}
 	e := r.publish(ingest.Item{ID: "续写", Source: "丙网", Body: article(1) + "\n" + article(3)}).Event

@@ -50,22 +50,9 @@ func (x *Index) Edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d 
 	return d, refused, err
 }
 
-// Decide applies an editor's decision, as one durable transaction, and logs
-// it. The errors wrap ErrQuery (a field is wrong), ErrNotFound, or are a
-// *ConflictError.
-func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, error) {
-	return x.editNow(ctx, &Edit{Decision: &req})
-}
-
-// SetSourcePolicy gives a source a policy, for all messages that are applied from now on. An empty strictness
-// keeps that of the source. Setting the policy that the source already has changes nothing.
-func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
-	_, err := x.editNow(ctx, &Edit{Source: &p})
-	return err
-}
-
-// editNow applies an edit that is none of ITEMS.
-func (x *Index) editNow(ctx context.Context, e *Edit) (*Decision, error) {
+// EditNow applies an edit that is none of ITEMS, as one durable transaction. The errors of a decision wrap ErrQuery (a
+// field is wrong), ErrNotFound, or are a *ConflictError.
+func (x *Index) EditNow(ctx context.Context, e *Edit) (*Decision, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	return x.edit(ctx, x.applied, time.Now(), e)

@@ -47,7 +47,6 @@ const (
 	CausePromotion  = verdict.CausePromotion
 	CauseEditor     = verdict.CauseEditor
 
-	RulesJianguo   = verdict.RulesJianguo
 	RulesHamming   = verdict.RulesHamming
 	SuspectsReject = verdict.SuspectsReject
 
@@ -60,7 +59,6 @@ var (
 	ErrNotFound = verdict.ErrNotFound
 	ErrQuery    = verdict.ErrQuery
 
-	Strictnesses  = verdict.Strictnesses
 	DefaultPolicy = verdict.DefaultPolicy
 	PackText      = verdict.PackText
 	Why           = verdict.Why

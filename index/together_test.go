@@ -53,7 +53,7 @@ func TestTogether(t *testing.T) {
 		t.Fatalf("refused, and something changed:\n%s", diff)
 	}
 	// Their undo takes back, too, that a reviewer found one of them wrongly rejected.
-	if _, err := x.editNow(ctx, &Edit{Review: &Review{Item: "copy2", Drawn: DrawnRandom, Finding: FoundWrong, By: "张三"}}); err != nil {
+	if _, err := x.EditNow(ctx, &Edit{Review: &Review{Item: "copy2", Drawn: DrawnRandom, Finding: FoundWrong, By: "张三"}}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := x.Decide(ctx, DecisionRequest{Kind: Release, Items: three, In: 1, By: "张三", Reason: "授权"})

@@ -9,6 +9,7 @@ import (
 
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/verdict"
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
 	"jianguo/segment"
@@ -32,7 +33,7 @@ func TestExplainAgreesWithIndex(t *testing.T) {
 		kinds[row.Kind]++
 		compared++
 		compareWithIndex(t, seg, "", items[row.ID], items[row.Of])
-		compareWithIndex(t, seg, index.Strictnesses[0], items[row.ID], items[row.Of])
+		compareWithIndex(t, seg, verdict.Strictnesses[0], items[row.ID], items[row.Of])
 	}
 	if compared < 40 {
 		t.Fatalf("only %d pairs in the sample", compared)
@@ -42,7 +43,7 @@ func TestExplainAgreesWithIndex(t *testing.T) {
 func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, later, earlier *ingest.Item) {
 	t.Helper()
 	policy := index.DefaultPolicy()
-	if policy.Rules = index.RulesJianguo; strictness != "" {
+	if policy.Rules = verdict.RulesJianguo; strictness != "" {
 		policy = policy.At(strictness)
 	}
 	x, err := index.Open(t.Context(), ingest.IndexConfig(seg, index.Config{Dir: t.TempDir(), Policy: &policy, Relaxed: true, Language: index.English}))

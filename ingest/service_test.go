@@ -18,13 +18,14 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/index/verdict"
 	"jianguo/internal/testbed"
 )
 
 // TestSerialEquivalence: whatever the batching, the workers and the number of
 // publishers, the verdicts are those of applying the stream one by one.
 func TestSerialEquivalence(t *testing.T) {
-	for _, rules := range []string{index.RulesJianguo, index.RulesHamming} {
+	for _, rules := range []string{verdict.RulesJianguo, index.RulesHamming} {
 		t.Run(rules, func(t *testing.T) {
 			policy := index.DefaultPolicy()
 			policy.Rules = rules

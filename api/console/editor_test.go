@@ -170,7 +170,7 @@ func TestEditor(t *testing.T) {
 		}
 		// Another editor decides about what is open: it stays open.
 		id := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
-		if _, err := r.Index.Decide(t.Context(), index.DecisionRequest{Kind: index.Release, Item: id, By: "吴编辑", Reason: "独家"}); err != nil {
+		if _, err := r.Index.EditNow(t.Context(), &index.Edit{Decision: &index.DecisionRequest{Kind: index.Release, Item: id, By: "吴编辑", Reason: "独家"}}); err != nil {
 			t.Fatal(err)
 		}
 		b.key("r")

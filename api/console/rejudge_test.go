@@ -42,7 +42,7 @@ func TestRejudge(t *testing.T) {
 	b.seen(".problem", "the disk is full")
 	state.Store(1)
 	licensed := index.SourcePolicy{Source: "众览客户端", Policy: index.SourceLicensed, By: "林编辑"}
-	if err := r.Index.SetSourcePolicy(t.Context(), licensed); err != nil {
+	if _, err := r.Index.EditNow(t.Context(), &index.Edit{Source: &licensed}); err != nil {
 		t.Fatal(err)
 	}
 	b.to("/console/operators")

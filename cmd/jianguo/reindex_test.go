@@ -155,7 +155,7 @@ func decide(t *testing.T, x *index.Index) (numbers []uint64) {
 		default:
 			continue
 		}
-		d, err := x.Decide(ctx, req)
+		d, err := x.EditNow(ctx, &index.Edit{Decision: &req})
 		var conflict *index.ConflictError
 		if err != nil && !errors.As(err, &conflict) {
 			t.Fatalf("%+v: %v", req, err)

@@ -73,7 +73,7 @@ func TestReindexSample(t *testing.T) {
 	x, other = a.open(seg), fresh.open(seg)
 	measured := sameVerdicts(t, x, other, seg, sample)
 	for i := len(numbers) - 1; i >= 0; i-- {
-		if _, err := x.Decide(context.Background(), index.DecisionRequest{Kind: index.Undo, Undo: numbers[i], By: "李四"}); err != nil {
+		if _, err := x.EditNow(context.Background(), &index.Edit{Decision: &index.DecisionRequest{Kind: index.Undo, Undo: numbers[i], By: "李四"}}); err != nil {
 			t.Errorf("undo of decision %d: %v", numbers[i], err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"jianguo/compare/reason"
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/verdict"
 	"jianguo/ingest"
 	"jianguo/segment"
 )
@@ -83,7 +84,7 @@ func TestSentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := index.DefaultPolicy()
-	policy.Rules = index.RulesJianguo
+	policy.Rules = verdict.RulesJianguo
 	for _, c := range []struct{ why, later, earlier, zh string }{
 		{"only the form differs", report, report + "。", "同文：正文与先到稿或其副本相同"},
 		{"new figures are quoted with their clauses", report + lead, report,

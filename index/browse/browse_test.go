@@ -29,7 +29,7 @@ func TestBrowseFollows(t *testing.T) {
 		x := openTest(t, dir, func(c *index.Config) { c.Relaxed = true })
 		defer func() { _ = x.Close() }()
 		for source, policy := range map[string]string{"source1": index.SourceLicensed, "source2": index.SourcePreferred} {
-			if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: source, Policy: policy, By: "editor"}); err != nil {
+			if _, err := x.EditNow(ctx, &index.Edit{Source: &index.SourcePolicy{Source: source, Policy: policy, By: "editor"}}); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -48,7 +48,7 @@ func TestBrowseFollows(t *testing.T) {
 				}
 			}
 			if rapid.Bool().Draw(rt, "decide") {
-				_, err := x.Decide(ctx, drawDecision(rt, seq))
+				_, err := x.EditNow(ctx, &index.Edit{Decision: new(drawDecision(rt, seq))})
 				var conflict *index.ConflictError
 				if err != nil && !errors.Is(err, verdict.ErrQuery) && !errors.Is(err, verdict.ErrNotFound) && !errors.As(err, &conflict) {
 					rt.Fatal(err)
@@ -143,7 +143,7 @@ func TestMergedStories(t *testing.T) {
 		}
 	}
 	for _, m := range [][2]uint32{{1, 3}, {3, 5}, {7, 1}} {
-		if _, err := x.Decide(ctx, index.DecisionRequest{Kind: index.Merge, Cluster: m[0], Into: m[1], By: "张三"}); err != nil {
+		if _, err := x.EditNow(ctx, &index.Edit{Decision: &index.DecisionRequest{Kind: index.Merge, Cluster: m[0], Into: m[1], By: "张三"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,7 +45,7 @@ func TestSuspectPages(t *testing.T) {
 	if err := b.Follow(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.SetSourcePolicy(ctx, index.SourcePolicy{By: "张三", Source: "source3", Policy: index.SourceWatched}); err != nil {
+	if _, err := x.EditNow(ctx, &index.Edit{Source: &index.SourcePolicy{By: "张三", Source: "source3", Policy: index.SourceWatched}}); err != nil {
 		t.Fatal(err)
 	}
 	type waiting struct {

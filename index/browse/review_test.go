@@ -65,11 +65,11 @@ func TestReviewsAndPolicies(t *testing.T) {
 		t.Errorf("a review drawn otherwise: %v", err)
 	}
 	for _, p := range []string{index.SourceLicensed, index.SourceLicensed, index.SourceWatched} {
-		if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: "s", Policy: p, By: "a"}); err != nil {
+		if _, err := x.EditNow(ctx, &index.Edit{Source: &index.SourcePolicy{Source: "s", Policy: p, By: "a"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: "s", Policy: "loved", By: "a"}); !errors.Is(err, verdict.ErrQuery) {
+	if _, err := x.EditNow(ctx, &index.Edit{Source: &index.SourcePolicy{Source: "s", Policy: "loved", By: "a"}}); !errors.Is(err, verdict.ErrQuery) {
 		t.Errorf("a policy that is none: %v", err)
 	}
 	if err := x.Close(); err != nil {

@@ -48,7 +48,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 				t.Fatal(err)
 			}
 			for source, policy := range map[string]string{"source1": index.SourceLicensed, "source2": index.SourcePreferred} {
-				if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: source, Policy: policy, By: "张三"}); err != nil {
+				if _, err := x.EditNow(ctx, &index.Edit{Source: &index.SourcePolicy{Source: source, Policy: policy, By: "张三"}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -189,7 +189,7 @@ func TestReplayWithDecisions(t *testing.T) {
 
 	body = text()
 	publish("exempt", body, 0, "unique  ")
-	if _, err := x.Decide(ctx, index.DecisionRequest{Kind: index.Exempt, Item: "exempt", By: "张三"}); err != nil {
+	if _, err := x.EditNow(ctx, &index.Edit{Decision: &index.DecisionRequest{Kind: index.Exempt, Item: "exempt", By: "张三"}}); err != nil {
 		t.Fatal(err)
 	}
 	publish("copy", body, 0, "unique exempt exempt")

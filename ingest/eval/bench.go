@@ -186,7 +186,8 @@ func (b *Bench) check(ctx context.Context, later *index.Article, at time.Time, e
 // rejected as a copy gets its own postings, as if it had been the first to arrive.
 func (b *Bench) exemplar(ctx context.Context, id string) uint32 {
 	if must.Get(b.index.Item(ctx, id)).Event.Verdict == index.Duplicate {
-		must.Get(b.index.Decide(ctx, index.DecisionRequest{Kind: index.Release, Item: id, By: "eval"}))
+		must.Get(b.index.EditNow(ctx, &index.Edit{
+			Decision: &index.DecisionRequest{Kind: index.Release, Item: id, By: "eval"}}))
 	}
 	return slices.Max(b.index.Versions(id))
 }

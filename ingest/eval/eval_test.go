@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/index"
+	"jianguo/index/verdict"
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
 	"jianguo/internal/testbed"
@@ -158,7 +159,7 @@ func TestLabels(t *testing.T) {
 func TestStrictness(t *testing.T) {
 	items, labels := sampleLabels(t)
 	rejected := map[string][]bool{}
-	for _, s := range index.Strictnesses {
+	for _, s := range verdict.Strictnesses {
 		for _, j := range judged(t, bench(t, items, func(p *index.Policy) { *p = p.At(s) }), labels) {
 			rejected[s] = append(rejected[s], j.Verdict == index.Duplicate)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/verdict"
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
 	"jianguo/internal/jsonl"
@@ -52,7 +53,7 @@ func sample(t testing.TB) ([]*ingest.Item, []expectation) {
 func bench(t testing.TB, items []*ingest.Item, change func(*index.Policy)) *Bench {
 	t.Helper()
 	p := index.DefaultPolicy()
-	p.Rules = index.RulesJianguo
+	p.Rules = verdict.RulesJianguo
 	if change != nil {
 		change(&p)
 	}
