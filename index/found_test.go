@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"jianguo/index/resident"
 )
@@ -46,6 +47,26 @@ func TestUndoTellsWhoDecided(t *testing.T) {
 	if e := &it.Event; e.Why != want || e.Why != undo.Events[0].Why || x.Note(e) != "李四: 误拒" {
 		t.Errorf("%s\n%s\n%s", e.Why, undo.Events[0].Why, x.Note(e))
 	}
+}
+
+// TestBlankLead: a copy whose text a later recipe leaves nothing of, and that an editor makes the lead, matches nothing.
+func TestBlankLead(t *testing.T) {
+	x := openTest(t, t.TempDir(), func(c *Config) { c.Recipe = func() (string, error) { return "a", nil } })
+	defer func() { _ = x.Close() }()
+	_, err := x.Add(t.Context(), []Mutation{{Seq: 1, At: testStart, Article: article("a", "same", 0x55<<48)},
+		{Seq: 2, At: testStart, Article: article("b", "same", 0x55<<48)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blank := func(string, string, time.Time) *Article { return &Article{Blank: true} }
+	if _, err := x.Reindex(t.Context(), ReindexConfig{Recipe: "b", Analyze: blank, Batch: 7}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	decideTest(t, x, DecisionRequest{Kind: MakeLead, Item: "b"})
+	if f := x.tables.Rows.Flags(2); f&resident.Blank == 0 || f&resident.Exemplar != 0 {
+		t.Errorf("flags %b", f)
+	}
+	mustVerify(t, x)
 }
 
 // An undo of a reject that merged two clusters emits an event with the cluster that the
