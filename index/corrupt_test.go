@@ -263,6 +263,15 @@ func TestLostRows(t *testing.T) {
 	t.Parallel()
 	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed, c.Recipe = true, func() (string, error) { return "r", nil } })
 	defer func() { _ = x.Close() }()
+	if _, err := x.w.ExecContext(t.Context(), `DELETE FROM meta WHERE key = 'policy'`); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := x.Verify(t.Context()); err != nil || len(r.Problems) != 1 {
+		t.Errorf("an empty catalogue without a policy: %+v, %v", r, err)
+	}
+	if err := x.transaction(t.Context(), func() { x.record(t.Context()) }); err != nil {
+		t.Fatal(err)
+	}
 	eventful(t, x)
 	a := indextest.ArticleOf("from", strings.Repeat("海岬市图书馆新馆周六上午正式开放，首日接待读者一万两千人。", 9))
 	a.Source = "海岬晚报"
@@ -278,8 +287,8 @@ func TestLostRows(t *testing.T) {
 	}
 	mustVerify(t, x)
 	for _, c := range [][2]string{
-		{`DELETE FROM meta WHERE key = 'applied'`, "63: sequence is applied, and meta has a lower one, or no policy, or half a stream"},
-		{`INSERT INTO meta (key, value) VALUES ('applied', '63'); DELETE FROM meta WHERE key = 'policy'`, "63: sequence is applied, and meta has a lower one, or no policy, or half a stream"},
+		{`DELETE FROM meta WHERE key = 'applied'`, "63: sequence is applied, and meta lacks it, the policy or the stream"},
+		{`INSERT INTO meta (key, value) VALUES ('applied', '63'); DELETE FROM meta WHERE key = 'policy'`, "63: sequence is applied, and meta lacks it, the policy or the stream"},
 		{`DELETE FROM boilerplate`, "1: source has learned nothing"},
 		{`DELETE FROM decisions WHERE number = 6`, "72: editor's event belongs to no decision"},
 		{`DELETE FROM decisions WHERE number = 5`, "1: item is exempt or set aside, and nobody decided so"},

@@ -74,7 +74,7 @@ var rules = []struct{ what, query string }{
 		AND at NOT IN (SELECT at FROM decisions)`},
 	{"item is exempt or set aside, and nobody decided so", `SELECT ordinal FROM current WHERE flags & 0x300
 		AND ordinal NOT IN (SELECT item FROM decisions WHERE item IS NOT NULL)`},
-	{"sequence is applied, and meta has a lower one, or no policy, or half a stream", `SELECT max(seq) FROM items
+	{"sequence is applied, and meta lacks it, the policy or the stream", `SELECT coalesce(max(seq), 0) FROM items
 		HAVING max(seq) > coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'applied'), 0)
 		OR NOT EXISTS (SELECT 1 FROM meta JOIN stamps ON kind = key AND hash = value WHERE key = 'policy')
 		OR (SELECT count(*) FROM meta WHERE key IN ('stream_identity', 'stream_base')) = 1`},
