@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"jianguo/index"
@@ -38,12 +37,11 @@ type CopyPage struct {
 // copies, those after one (0: the first).
 func (b *Model) Copies(ctx context.Context, source string, rejected bool, after uint32, limit int) (*CopyPage, error) {
 	return must.Try(func() *CopyPage {
-		which := `copies WHERE (origin = ?1 OR copier = ?1) AND origin <> copier`
+		query := lastCopies(``, `copier = ?1 AND origin <> ?1`, `origin = ?1 AND copier <> ?1`)
 		if rejected { // early: it was published before what it was rejected for
-			which = `copies JOIN rejected USING (ordinal) WHERE (copier = ?1 AND NOT early OR origin = ?1 AND early)`
+			query = lastCopies(`JOIN rejected USING (ordinal)`, `copier = ?1 AND NOT early`, `origin = ?1 AND early`)
 		}
-		page := b.readCopies(ctx, limit, which+` AND ordinal < ?2`, b.sourceNumber(ctx, source),
-			cmp.Or(after, math.MaxUint32))
+		page := b.readCopies(ctx, query, b.sourceNumber(ctx, source), cmp.Or(after, math.MaxUint32), limit)
 		for i := range page.Copies {
 			c := &page.Copies[i]
 			if behind, known := c.Behind(); known && behind < 0 {
@@ -54,13 +52,18 @@ func (b *Model) Copies(ctx context.Context, source string, rejected bool, after 
 	})
 }
 
-// readCopies reads the last copies of a table on a condition, without those that the catalogue has lost. Package must
-// ends it.
-func (b *Model) readCopies(ctx context.Context, limit int, which string, args ...any) *CopyPage {
+// lastCopies is a query of readCopies, for the last ?3 before ?2 that fulfil one of two conditions on a source ?1.
+// SQLite reads along an index for each and merges them; for an OR it would read and sort all copies of the source.
+func lastCopies(join, one, other string) string {
+	half := `SELECT ordinal, of FROM copies ` + join + ` WHERE ordinal < ?2 AND `
+	return half + one + ` UNION ALL ` + half + other + ` ORDER BY ordinal DESC LIMIT ?3`
+}
+
+// readCopies reads copies of a source, without those that the catalogue has lost. Package must ends it.
+func (b *Model) readCopies(ctx context.Context, query string, source int, after uint32, limit int) *CopyPage {
 	page := new(CopyPage)
 	var ordinals []uint32
-	for copier, origin := range sqlite.Pairs[uint32, uint32](ctx, b.reader, `SELECT ordinal, of FROM `+which+`
-		ORDER BY ordinal DESC LIMIT `+strconv.Itoa(limit+1), args...) {
+	for copier, origin := range sqlite.Pairs[uint32, uint32](ctx, b.reader, query, source, after, limit+1) {
 		if len(ordinals) == 2*limit {
 			page.Next = ordinals[2*limit-2]
 			break

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"jianguo/index"
@@ -52,6 +54,24 @@ func TestCopiesPages(t *testing.T) {
 		}
 		if fmt.Sprint(got) != "[i5 i4 i2 i1]" {
 			t.Errorf("pages of %d: %v", limit, got)
+		}
+	}
+}
+
+// TestLastCopies: a page of a source with many copies reads a page of them along their indexes, and does not sort all.
+func TestLastCopies(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	b := openModel(t, x)
+	defer func() { _ = b.Close() }()
+	for _, query := range []string{lastCopies(``, `copier = ?1`, `origin = ?1 AND copier <> ?1`),
+		lastCopies(`JOIN rejected USING (ordinal)`, `copier = ?1 AND NOT early`, `origin = ?1 AND early`)} {
+		columns := func(step *string) []any { return []any{new(int), new(int), new(int), step} }
+		plan, err := sqlite.All(t.Context(), b.reader, columns, `EXPLAIN QUERY PLAN `+query, 1, 2, 3)
+		if err != nil || len(plan) == 0 || slices.ContainsFunc(plan, func(s string) bool {
+			return strings.Contains(s, "SCAN") || strings.Contains(s, "TEMP")
+		}) {
+			t.Errorf("%s: %q %v", query, plan, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package browse
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -49,7 +50,8 @@ func (b *Model) Silenced(ctx context.Context) ([]Silenced, error) {
 
 // lostAgainst are the last texts that articles of a source were rejected for, each once.
 func (b *Model) lostAgainst(ctx context.Context, s *Silenced) (ids []string) {
-	for _, c := range b.readCopies(ctx, 100, `copies WHERE copier = ?1 OR origin = ?1`, s.number).Copies {
+	query := lastCopies(``, `copier = ?1`, `origin = ?1 AND copier <> ?1`)
+	for _, c := range b.readCopies(ctx, query, int(s.number), math.MaxUint32, 100).Copies {
 		// Others may have copied it, too.
 		if c.Copier.Source == s.Source && len(ids) < silencedAgainst && !slices.Contains(ids, c.Origin.ID) {
 			ids = append(ids, c.Origin.ID)
