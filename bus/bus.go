@@ -141,14 +141,15 @@ func (b *Embedded) Create(ctx context.Context, stream string, create func() erro
 }
 
 // Synced returns once every message of a stream, up to one that a consumer has received,
-// is as durable as its acknowledgement promises. A consumer calls it before it makes
-// durable that messages have been dealt with. Where the stream has no gate, it returns at
-// once. The error wraps ErrBroken where no waiting will help.
-func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error {
+// is as durable as its acknowledgement promises, and up to which one all are. A consumer
+// calls it before it makes durable that messages have been dealt with. Where the stream has
+// no gate, it returns at once. The error wraps ErrBroken where no waiting will help.
+func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) (upTo uint64, err error) {
 	if open := b.gate(stream); open != nil {
-		return wrap.Err(open.Synced(ctx, seq), "bus: stream %s up to %d", stream, seq)
+		upTo, err = open.Synced(ctx, seq)
+		return upTo, wrap.Err(err, "bus: stream %s up to %d", stream, seq)
 	}
-	return nil
+	return math.MaxUint64, nil
 }
 
 // Purgeable is the sequence up to which, exclusively, messages of a stream may be removed,

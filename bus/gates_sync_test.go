@@ -81,7 +81,7 @@ func TestPurgeable(t *testing.T) {
 		if first, err := stream.Info(t.Context()); err != nil || first.State.FirstSeq != before && before > 1 {
 			t.Fatalf("it begins at %d, not %d: %v", first.State.FirstSeq, before, err)
 		}
-		if err := g.bus.Synced(t.Context(), "S", ack.Sequence); err != nil {
+		if _, err := g.bus.Synced(t.Context(), "S", ack.Sequence); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,8 +113,8 @@ func TestSyncedAgain(t *testing.T) {
 	defer cancel()
 	synced := func(seq uint64) {
 		t.Helper()
-		if err := g.bus.Synced(ctx, "S", seq); err != nil {
-			t.Fatal(err)
+		if upTo, err := g.bus.Synced(ctx, "S", seq); err != nil || upTo < seq {
+			t.Fatal(upTo, err)
 		}
 	}
 	publish := func() uint64 {
@@ -150,7 +150,7 @@ func TestSyncedAgain(t *testing.T) {
 	synced(2)
 	late, stop := context.WithCancel(ctx)
 	stop()
-	if err := g.bus.Synced(late, "S", 1000); !errors.Is(err, context.Canceled) {
+	if _, err := g.bus.Synced(late, "S", 1000); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the publisher gave up: %v", err)
 	}
 }

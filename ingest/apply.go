@@ -35,10 +35,10 @@ func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
 
 // gather returns the next batch: the jobs that are ready, without waiting for more, or one edit.
 // While many jobs are in order it waits for a share of them, so that under load a commit
-// serves many. first is the job that the last call returned as left: it was received from
-// order and is not in the batch. The batch is empty at the end.
+// serves many. Those that the bus has not synced yet are left to the next batch. first is the job that
+// the last call returned as left: it was received from order and is not in the batch. The batch is empty at the end.
 func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (batch []*job, left *job) {
-	for len(batch) < s.cfg.Batch {
+	for synced := uint64(0); len(batch) < s.cfg.Batch; {
 		j := first
 		if first = nil; j == nil {
 			var ok bool
@@ -55,12 +55,16 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 		}
 		select {
 		case <-j.ready:
-			batch = append(batch, j)
-			if edit {
-				return batch, nil
-			}
 		case <-ctx.Done():
 			return nil, nil
+		}
+		if len(batch) == 0 {
+			synced, _ = s.cfg.Bus.Synced(ctx, bus.StreamItems, j.meta.Sequence.Stream) // patiently has the error
+		} else if j.meta.Sequence.Stream > synced {
+			return batch, j
+		}
+		if batch = append(batch, j); edit {
+			return batch, nil
 		}
 	}
 	return batch, nil
@@ -136,7 +140,7 @@ func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
 // is applied: it logs that, waits and tries again. The bus keeps the items meanwhile.
 func (s *Service) patiently(ctx context.Context, batch []*job, apply func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
-		err := s.cfg.Bus.Synced(ctx, bus.StreamItems, batch[len(batch)-1].meta.Sequence.Stream)
+		_, err := s.cfg.Bus.Synced(ctx, bus.StreamItems, batch[len(batch)-1].meta.Sequence.Stream)
 		for _, j := range batch {
 			if err == nil && j.refused != nil {
 				err = s.bury(ctx, j)

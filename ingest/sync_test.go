@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/bus"
 	"jianguo/index"
@@ -60,6 +61,64 @@ func TestAppliedAfterSynced(t *testing.T) {
 	if len(held) > 0 || !applied.Load() {
 		t.Error("nothing was tried")
 	}
+	r.verify()
+}
+
+// An item that is synced does not wait for one that arrived while the batch before was applied and is being synced.
+func TestSyncedDoesNotWait(t *testing.T) {
+	var hold atomic.Bool
+	synced, applying, applied := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	fail := func(point string) error {
+		if point == "sync" && hold.Load() {
+			<-synced
+		}
+		return nil
+	}
+	metrics := prometheus.NewRegistry()
+	r := startOn(t, bus.Config{Dir: t.TempDir(), Fail: fail, Gates: bus.GatedStreams()}, func(c *Config, ic *index.Config) {
+		var first sync.Once
+		c.Metrics, ic.Fail = metrics, func(point string) error {
+			if point == "batch" {
+				first.Do(func() { close(applying); <-applied })
+			}
+			return nil
+		}
+	})
+	endApply, endSync := sync.OnceFunc(func() { close(applied) }), sync.OnceFunc(func() { close(synced) })
+	t.Cleanup(func() { endApply(); endSync() })
+	publish := func(id string) jetstream.PubAckFuture {
+		t.Helper()
+		f, err := r.js.PublishAsync(bus.SubjectPublish, []byte(`{"id":"`+id+`","body":"水库今晨开闸泄洪，下游的村民已经转移。"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	publish("first")
+	<-applying
+	<-publish("synced").Ok()
+	hold.Store(true)
+	last := publish("last")
+	r.eventually("all three are prepared", func() bool {
+		shown, _ := metrics.Gather()
+		for _, f := range shown {
+			for _, m := range f.Metric {
+				if f.GetName() == "jianguo_ingest_stage_seconds" && m.Label[0].GetValue() == "prepare" {
+					return m.Histogram.GetSampleCount() == 3
+				}
+			}
+		}
+		return false
+	})
+	endApply()
+	has := func(id string) bool { _, err := r.index.Item(t.Context(), id); return err == nil }
+	r.eventually("the item that is synced is applied", func() bool { return has("synced") })
+	if has("last") {
+		t.Error("an item was applied that was not synced")
+	}
+	endSync()
+	<-last.Ok()
+	r.eventually("the last item is applied", func() bool { return has("last") })
 	r.verify()
 }
 

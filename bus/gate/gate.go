@@ -341,23 +341,23 @@ func (g *Gate) handOn(group []*nats.Msg, err error) {
 }
 
 // Synced returns once every message of the stream up to one that a consumer has
-// received is durable.
-func (g *Gate) Synced(ctx context.Context, seq uint64) error {
+// received is durable, and up to which one all are.
+func (g *Gate) Synced(ctx context.Context, seq uint64) (upTo uint64, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.synced >= seq {
-		return nil
+		return g.synced, nil
 	}
 	_ = g.cfg.Fail("waiting") // a test observes it; it cannot fail
 	defer context.AfterFunc(ctx, g.wake)()
 	for g.synced < seq {
 		switch {
 		case g.broken != nil:
-			return g.broken
+			return g.synced, g.broken
 		case g.closing:
-			return errClosing
+			return g.synced, errClosing
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return g.synced, ctx.Err()
 		}
 		// The stream has written a message that a consumer has received, and its
 		// acknowledgement may be lost. So one more sync is enough.
@@ -367,7 +367,7 @@ func (g *Gate) Synced(ctx context.Context, seq uint64) error {
 		}
 		g.changed.Wait()
 	}
-	return nil
+	return g.synced, nil
 }
 
 // wake has all that waits for a change look again.

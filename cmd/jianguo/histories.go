@@ -63,7 +63,8 @@ func (f *serveFlags) log(s *service) eventlog.Config {
 	return eventlog.Config{Kinds: f.kinds(s), Witness: witness, Plan: s.plan(),
 		Create: embedded.Create,
 		Synced: func(ctx context.Context, seq uint64) error {
-			return embedded.Synced(ctx, eventlog.StreamName, seq)
+			_, err := embedded.Synced(ctx, eventlog.StreamName, seq)
+			return err
 		},
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
 }
