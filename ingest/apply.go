@@ -40,11 +40,14 @@ func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
 func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (batch []*job, left *job) {
 	for synced := uint64(0); len(batch) < s.cfg.Batch; {
 		j := first
-		if first = nil; j == nil {
-			var ok bool
-			if j, ok = receive(ctx, order, len(batch) == 0); !ok {
-				return batch, nil
+		if first = nil; j == nil && (len(batch) == 0 || len(order) > 0) {
+			select {
+			case j = <-order:
+			case <-ctx.Done():
 			}
+		}
+		if j == nil {
+			return batch, nil
 		}
 		if len(batch) == 0 {
 			s.oldest.Store(j.taken.UnixNano())
@@ -72,22 +75,6 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 
 // gatherShare is the inverse of the least share of the jobs in order that a batch holds.
 const gatherShare = 4
-
-// receive takes a job from order; without wait, only if there is one.
-func receive(ctx context.Context, order <-chan *job, wait bool) (j *job, ok bool) {
-	if !wait {
-		select {
-		case j, ok = <-order:
-		default:
-		}
-		return j, ok
-	}
-	select {
-	case j, ok = <-order:
-	case <-ctx.Done():
-	}
-	return j, ok
-}
 
 func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	start := time.Now()
