@@ -35,12 +35,10 @@ func (s *Server) getVerdicts(c echo.Context) any {
 	return append([]index.Event{}, must.Get(s.cfg.Index.Events(ctx, after, limit))...)
 }
 
-// eventPoll is how often a long poll looks for a new event: often enough to
-// feel at once, and a look is two loads under a read lock.
+// eventPoll is how often a long poll looks for a new event, which is cheap.
 const eventPoll = 50 * time.Millisecond
 
-// awaitEvent returns when there is an event after the given one, when the wait
-// is over, or when the server is about to end.
+// awaitEvent returns when there is an event after the given one, the wait is over, or the server is about to end.
 func (s *Server) awaitEvent(ctx context.Context, after uint64, wait time.Duration) error {
 	for over := time.Now().Add(wait); ; {
 		remaining := time.Until(over)
@@ -67,8 +65,7 @@ func queryWait(c echo.Context) time.Duration {
 	return d
 }
 
-// foundVersions is how many of the newest items with the words of a search
-// their clusters are taken of.
+// foundVersions bounds the versions with the words of a search whose clusters are listed: the newest.
 const foundVersions = 800
 
 // clusterPage is one page of clusters; Next is empty at the end.
@@ -96,7 +93,6 @@ func (s *Server) getClusters(c echo.Context) any {
 	return page
 }
 
-// clusterQuery reads what to list.
 func clusterQuery(c echo.Context) browse.StoryQuery {
 	q := browse.StoryQuery{Sort: c.QueryParam("sort"), Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor"),
 		MinSize: queryInt(c, "size", 2, 2, math.MaxInt32), Limit: queryInt(c, "limit", 50, 1, maxClusters)}
@@ -116,8 +112,7 @@ func clusterQuery(c echo.Context) browse.StoryQuery {
 	return q
 }
 
-// refuseCursor ends a request at an error. A refused query is one of its cursor: the
-// rest of it has been checked before.
+// refuseCursor ends a request at an error. A refused query has a wrong cursor: all else has been checked.
 func refuseCursor(err error, cursor string) {
 	if errors.Is(err, index.ErrQuery) {
 		refuse("cursor", "is %.40q, which no page has given as its next", cursor)
@@ -125,7 +120,6 @@ func refuseCursor(err error, cursor string) {
 	must.Do(err)
 }
 
-// getCluster is a cluster with a page of its members.
 func (s *Server) getCluster(c echo.Context) any {
 	id, limit, after := clusterID(c), queryInt(c, "limit", maxClusters, 1, maxMembers),
 		queryInt[uint32](c, "cursor", 0, 0, math.MaxUint32)
@@ -173,7 +167,6 @@ func noCluster(err error, id uint32) error {
 	return err
 }
 
-// getSuspects lists what waits for a decision.
 func (s *Server) getSuspects(c echo.Context) any {
 	ctx, sort := c.Request().Context(), c.QueryParam("sort")
 	q := browse.SuspectQuery{Source: c.QueryParam("source"), New: sort == "new", Cursor: c.QueryParam("cursor"),
@@ -205,12 +198,10 @@ func (s *Server) getSuspects(c echo.Context) any {
 	return page
 }
 
-// getBoilerplate lists the passages of a source that carry no weight.
 func (s *Server) getBoilerplate(c echo.Context) any {
 	return map[string]any{"passages": must.Get(s.cfg.Index.Boilerplate(c.Request().Context(), sourceName(c)))}
 }
 
-// postBoilerplate applies an editor's decision about a passage of a source.
 func (s *Server) postBoilerplate(c echo.Context) any {
 	source, ctx := sourceName(c), c.Request().Context()
 	var passage index.Passage
@@ -257,7 +248,6 @@ func listedOf(b *index.Brief) listed {
 	return listed{ID: b.ID, Title: b.Title, Source: b.Source, Published: b.Published, Arrived: b.Arrived}
 }
 
-// memberOf is one current member of a cluster, nil for none.
 func memberOf(b *index.Brief) *listed {
 	if b == nil {
 		return nil
@@ -267,7 +257,7 @@ func memberOf(b *index.Brief) *listed {
 	return &it
 }
 
-// suspectOf is an item that waits for a decision. It is given the item that it is like, or nil.
+// suspectOf is an item that waits for a decision; of is the item that it is like, or nil.
 func suspectOf(b, of *index.Brief) listed {
 	it := *memberOf(b)
 	it.Verdict = 0 // all of them are suspects
@@ -312,7 +302,6 @@ type suspectRow struct {
 	Items   []listed `json:"items"`
 }
 
-// hotItem is one lead of the hot list.
 type hotItem struct {
 	listed
 	Sources int     `json:"sources"`

@@ -17,10 +17,9 @@ import (
 	"jianguo/api/tokens"
 )
 
-// Descriptors returns how many connections HTTP and the bus may each have so that as
-// many descriptors remain for storage as it needs: of the process's limit, which Go
-// raises at the start as far as it may. wanted bounds the result; 0: the default.
-func Descriptors(wanted int) (connections int, err error) {
+// MaxConnections returns how many connections HTTP and the bus may each have: half of the files that the process may
+// open, without those that storage needs. wanted bounds the result; 0: 4,096.
+func MaxConnections(wanted int) (connections int, err error) {
 	const storage, usual, least = 1024, 4096, 16
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -34,10 +33,9 @@ func Descriptors(wanted int) (connections int, err error) {
 	return connections, nil
 }
 
-// connections bounds the connections of an HTTP server, which tells it of their states.
-// Beyond the bound, or half of it from one address, the oldest connection gives way on
-// which no request was accepted so far, or else the one that has been idle for longest; if
-// there is none, the new one is closed.
+// connections bounds the connections of an HTTP server, in all, and at half of that by address. For a new one beyond
+// the bound it closes the oldest on which no request was accepted so far, or else the one that has been idle for
+// longest, or else the new one.
 type connections struct {
 	most   int
 	closed *prometheus.CounterVec
@@ -92,26 +90,25 @@ func (cs *connections) state(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// add makes room for a new connection, or closes it.
 func (cs *connections) add(c *connection) {
 	share := (cs.most + 1) / 2
 	for len(cs.all) >= cs.most || cs.from[c.from] >= share {
-		given := cs.expendable(c.from, cs.from[c.from] >= share)
-		if given == nil {
+		old := cs.expendable(c.from, cs.from[c.from] >= share)
+		if old == nil {
 			cs.closed.WithLabelValues("new").Inc()
 			closeAbruptly(c.conn)
 			return
 		}
 		cs.closed.WithLabelValues("old").Inc()
-		closeAbruptly(given.conn)
-		cs.remove(given)
+		closeAbruptly(old.conn)
+		cs.remove(old)
 	}
 	cs.all[c.conn] = c
 	cs.from[c.from]++
 	c.move(&cs.unproven)
 }
 
-// expendable is the connection to give way, of one address only if so; nil: none may.
+// expendable is the connection to close, with only one of the address; nil: there is none.
 func (cs *connections) expendable(from netip.Addr, only bool) *connection {
 	for _, l := range []*list.List{&cs.unproven, &cs.idle} {
 		for e := l.Front(); e != nil; e = e.Next() {
@@ -131,7 +128,6 @@ func (cs *connections) remove(c *connection) {
 	}
 }
 
-// move takes a connection from its list to another, or to none.
 func (c *connection) move(to *list.List) {
 	if c.in != nil {
 		c.in.Remove(c.at)

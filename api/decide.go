@@ -15,14 +15,12 @@ import (
 	"jianguo/internal/must"
 )
 
-// Bounds of a decision.
 const (
 	maxReason    = 2000 // bytes
 	maxName      = 256  // bytes
 	maxDecisions = 200  // a page
 )
 
-// decisionBody is the body of POST /clusters/{id}/decisions.
 type decisionBody struct {
 	Kind  string         `json:"kind"`
 	Item  jsontext.Value `json:"item"`
@@ -38,7 +36,6 @@ type decisionBody struct {
 	Reason   string `json:"reason"`
 }
 
-// postDecision applies an editor's decision about a cluster.
 func (s *Server) postDecision(c echo.Context) any {
 	cluster, ctx := clusterID(c), c.Request().Context()
 	req := decodeDecision(readBody(c))
@@ -78,7 +75,6 @@ func decodeDecision(data []byte) *index.DecisionRequest {
 	return req
 }
 
-// checkDecision checks that a decision has what its kind needs.
 func checkDecision(req *index.DecisionRequest) {
 	switch req.Kind {
 	case index.Release, index.Reject, index.MakeLead:
@@ -106,7 +102,6 @@ func checkReason(reason string) {
 	}
 }
 
-// decisionID reads an optional id.
 func decisionID(field string, raw jsontext.Value) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
@@ -135,7 +130,6 @@ func decider(ctx context.Context, given string) string {
 	return given
 }
 
-// getDecisions lists what was decided about a cluster.
 func (s *Server) getDecisions(c echo.Context) any {
 	cluster := clusterID(c)
 	return decisions(c, func(ctx context.Context, limit int) ([]index.Decision, error) {

@@ -35,7 +35,7 @@
 // escaped still fits; exposures 8 MiB), headers 64 KiB, a page of events 1,000,
 // a page of clusters 200, a long poll 30 seconds. Config.Concurrency requests
 // are worked on at once, as many may wait for events, and as many for a verdict; what
-// comes beyond that is refused at once (gate). Connections are bounded in all and by address;
+// comes beyond that is refused at once (limiter). Connections are bounded in all and by address;
 // bodies by the memory that they hold and by the rate at which they come.
 //
 // # Permissions

@@ -28,17 +28,17 @@ const BitmapType = "application/octet-stream"
 type exposures struct{ *Server }
 
 func (s exposures) add() {
-	post := func(path string, roles bus.Role, g gate, h handler) {
-		s.register(http.MethodPost, path, roles, s.bound(wire.MaxBody, g, h.serve))
+	post := func(path string, roles bus.Role, l limiter, h handler) {
+		s.register(http.MethodPost, path, roles, s.bound(wire.MaxBody, l, h.serve))
 	}
-	post("/filter", recall, s.filters, s.filter)
-	post("/exposures", recall, s.reports, s.take(""))
-	post("/exposures/query", recall|editor, s.filters, s.query)
-	post("/exposures/explain", recall|editor, s.filters, s.explain)
-	post("/exposures/unsee", recall, s.reports, s.take(state.Unsee))
-	post("/exposures/forget", recall, s.reports, s.take(state.Forget))
-	post("/exposures/link", recall, s.reports, s.take(state.Link))
-	post("/exposures/unlink", recall, s.reports, s.take(state.Unlink))
+	post("/filter", bus.Recall, s.filters, s.filter)
+	post("/exposures", bus.Recall, s.reports, s.report(""))
+	post("/exposures/query", bus.Recall|bus.Editor, s.filters, s.query)
+	post("/exposures/explain", bus.Recall|bus.Editor, s.filters, s.explain)
+	post("/exposures/unsee", bus.Recall, s.reports, s.report(state.Unsee))
+	post("/exposures/forget", bus.Recall, s.reports, s.report(state.Forget))
+	post("/exposures/link", bus.Recall, s.reports, s.report(state.Link))
+	post("/exposures/unlink", bus.Recall, s.reports, s.report(state.Unlink))
 	post("/exposures/trace", 0, s.reports, s.startTrace) // operators only
 	s.handle(s.work, http.MethodGet, "/exposures/trace", 0, s.readTrace)
 	s.endpoints = append(s.endpoints,
@@ -49,7 +49,6 @@ func (s exposures) add() {
 // answers are buffers for answers. Those that a rare large request has grown are not kept.
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
-// filter answers POST /filter.
 func (s exposures) filter(c echo.Context) any {
 	format := exposure.JSON
 	if accepts(c, BitmapType) {
@@ -63,7 +62,7 @@ func (s exposures) filter(c echo.Context) any {
 	}()
 	b, o, err := s.cfg.Exposure.FilterBytes(c.Request().Context(), (*out)[:0], readBody(c), format)
 	*out = b
-	must.Do(s.reason(err))
+	must.Do(s.fullBecause(err))
 	h := c.Response().Header()
 	contentType := echo.MIMEApplicationJSON
 	if format == exposure.Bitmap {
@@ -82,7 +81,6 @@ func (s exposures) filter(c echo.Context) any {
 	return nil
 }
 
-// accepts reports whether a client accepts a type of answers.
 func accepts(c echo.Context, contentType string) bool {
 	for one := range strings.SplitSeq(strings.Join(c.Request().Header.Values(echo.HeaderAccept), ","), ",") {
 		accepted, params, _ := mime.ParseMediaType(one)
@@ -93,10 +91,10 @@ func accepts(c echo.Context, contentType string) bool {
 	return false
 }
 
-// take answers the routes that store events of a kind.
-func (s exposures) take(kind state.EventKind) handler {
+// report answers the routes that store events of a kind; of POST /exposures, which "" is, the body names it.
+func (s exposures) report(kind state.EventKind) handler {
 	return func(c echo.Context) any {
-		must.Do(s.apply(c.Request().Context(), readBody(c), kind))
+		must.Do(s.store(c.Request().Context(), readBody(c), kind))
 		must.Do(c.NoContent(http.StatusNoContent))
 		return nil
 	}
@@ -105,17 +103,18 @@ func (s exposures) take(kind state.EventKind) handler {
 // reportWait bounds how long a report may wait to be applied, as while a Redis of histories is away.
 const reportWait = 30 * time.Second
 
-func (s exposures) apply(ctx context.Context, body []byte, kind state.EventKind) error {
+// store returns when an event is durable and applied.
+func (s exposures) store(ctx context.Context, body []byte, kind state.EventKind) error {
 	if err := s.room(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportWait)
 	defer cancel()
-	return s.reason(s.cfg.Exposure.Report(ctx, body, kind))
+	return s.fullBecause(s.cfg.Exposure.Report(ctx, body, kind))
 }
 
-// reason is an error of the store, or why its log takes nothing: the disk.
-func (s exposures) reason(err error) error {
+// fullBecause is an error of the store, or, where its log is full because the disk is, that of the disk.
+func (s exposures) fullBecause(err error) error {
 	if errors.Is(err, exposure.ErrFull) {
 		return cmp.Or(s.room(), err)
 	}
@@ -128,19 +127,16 @@ func question(c echo.Context) (q wire.Query) {
 	return q
 }
 
-// query answers POST /exposures/query.
 func (s exposures) query(c echo.Context) any {
 	q := question(c)
 	return must.Get(s.cfg.Exposure.Query(c.Request().Context(), q.User, q.Scene, q.IDs()))
 }
 
-// explain answers POST /exposures/explain.
 func (s exposures) explain(c echo.Context) any {
 	q := question(c)
 	return readable(c, must.Get(s.cfg.Exposure.Explain(c.Request().Context(), q.User, q.Item, q.Scene)))
 }
 
-// startTrace answers POST /exposures/trace.
 func (s exposures) startTrace(c echo.Context) any {
 	q, ctx := question(c), c.Request().Context()
 	must.Do(s.cfg.Exposure.Traces.Start(ctx, q.User, q.For, q.Reason))
@@ -151,7 +147,6 @@ func (s exposures) startTrace(c echo.Context) any {
 	return nil
 }
 
-// readTrace answers GET /exposures/trace.
 func (s exposures) readTrace(c echo.Context) any {
 	user, ctx := c.QueryParam("user"), c.Request().Context()
 	t := must.Get(s.cfg.Exposure.Traces.Read(ctx, user))
@@ -172,12 +167,12 @@ func readable(c echo.Context, v fmt.Stringer) any {
 // filterMessage serves exposures.filter.
 func (s exposures) filterMessage(ctx context.Context, data []byte) []byte {
 	out, _, err := s.cfg.Exposure.FilterBytes(ctx, nil, data, exposure.JSON)
-	must.Do(s.reason(err))
+	must.Do(s.fullBecause(err))
 	return out
 }
 
 // reportMessage serves exposures.report; the reply is an empty object.
 func (s exposures) reportMessage(ctx context.Context, data []byte) []byte {
-	must.Do(s.apply(ctx, data, ""))
+	must.Do(s.store(ctx, data, ""))
 	return []byte("{}")
 }

@@ -32,8 +32,8 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/clock"
 	"jianguo/internal/fixture"
-	"jianguo/internal/wait"
 )
 
 // description is shared by all tests. TestMain sets it and nothing changes it later.
@@ -152,7 +152,7 @@ func (r *testService) openExposure(ctx context.Context, cfg exposure.Config) err
 	})
 	r.OnClose(r.exposure.Close)
 	for !r.exposure.Ready() && err == nil {
-		err = wait.For(ctx, time.Millisecond)
+		err = clock.Sleep(ctx, time.Millisecond)
 	}
 	return err
 }

@@ -15,15 +15,6 @@ import (
 	"jianguo/index"
 )
 
-// The roles, as routes name them; a route has the set that may use it.
-const (
-	platform = bus.Platform
-	recall   = bus.Recall
-	editor   = bus.Editor
-	operator = bus.Operator
-	monitor  = bus.Monitor
-)
-
 // callerKey is where a request's context keeps its token.
 type callerKey struct{}
 

@@ -28,7 +28,6 @@ type readiness struct {
 	Parts map[string]string `json:"parts"`
 }
 
-// ready says whether every part does its work.
 func (s *Server) ready(c echo.Context) error {
 	asked := map[string]func() error{"bus": s.busReady, "ingest": s.cfg.Ingest.Ready}
 	maps.Copy(asked, s.cfg.Ready)
@@ -77,7 +76,6 @@ func Start(l *net.TCPListener, secure *tls.Config, version string) *Starting {
 	return s
 }
 
-// Progress says how far the start has come.
 func (s *Starting) Progress(stage string, done, total int64) {
 	s.stage.Store(new(fmt.Sprintf("starting: loading %s, %d of %d", stage, done, total)))
 }

@@ -35,7 +35,6 @@ type hotList struct {
 	items []hotItem // replaced, never changed; under mu
 }
 
-// list returns the list.
 func (l *hotList) list(ctx context.Context) []hotItem {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,8 +89,7 @@ func (l *hotList) get(c echo.Context) any {
 	return answer
 }
 
-// unseen keeps the first items that a user has not seen.
-func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int) (left []hotItem, degraded string) {
+func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int) (rest []hotItem, degraded string) {
 	if l.cfg.Exposure == nil {
 		refuse("user", "is given, but this service keeps no exposures")
 	}
@@ -104,8 +102,8 @@ func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int
 	bitmap, o := must.Get2(l.cfg.Exposure.FilterBytes(c.Request().Context(), nil, request, exposure.Bitmap))
 	for i := range items {
 		if bitmap[i/8]>>(i%8)&1 == 1 {
-			left = append(left, items[i])
+			rest = append(rest, items[i])
 		}
 	}
-	return left, o.Degraded
+	return rest, o.Degraded
 }

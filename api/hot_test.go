@@ -100,7 +100,7 @@ func TestHot(t *testing.T) {
 			t.Errorf("%s: field %q", query, p.Field)
 		}
 	}
-	if browse.HeatHalf != exposure.PopularHalf {
+	if browse.HeatHalf != exposure.PopularHalfLife {
 		t.Error("copies and exposures are weighed together, but age differently")
 	}
 }

@@ -18,17 +18,15 @@ import (
 	"jianguo/internal/must"
 )
 
-// postItem publishes an item and waits for its verdict.
 func (s *Server) postItem(c echo.Context) any {
 	body := readBody(c)
 	it := must.Get(ingest.DecodeItem(body))
 	must.Do(s.mayPublish(c.Request().Context(), it.ID, it.Source))
-	defer must.Get(s.shares.enter(c, len(body)))()
+	defer must.Get(s.publishers.enter(c, len(body)))()
 	return s.submit(c, bus.SubjectPublish, it.ID, encodeItem(it))
 }
 
-// encodeItem encodes an item again, so that its size on the bus depends on its texts
-// and not on the escapes of its sender.
+// encodeItem encodes an item again: its size on the bus is then that of its texts, however its sender escaped them.
 func encodeItem(it *ingest.Item) []byte {
 	if it.Published != nil {
 		it.Published = new(it.Published.UTC())
@@ -125,7 +123,6 @@ func (s *Server) explain(c echo.Context, it *index.Item, other string) *ingest.E
 	return s.cfg.Ingest.Explain(later, earlier)
 }
 
-// findItem looks up an item.
 func (s *Server) findItem(c echo.Context, id string) *index.Item {
 	must.Do(ingest.CheckID(id))
 	it, err := s.cfg.Index.Item(c.Request().Context(), id)

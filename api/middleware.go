@@ -30,25 +30,25 @@ func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 	}
 }
 
-// bound reads the body of a request, and lets it work on it once it has a place of a gate. While a gate is full,
-// bodies are not read.
-func (s *Server) bound(limit int64, g gate, next echo.HandlerFunc) echo.HandlerFunc {
+// bound reads the body of a request, and calls next once a limiter admits it. While the limiter is full, bodies are
+// not read.
+func (s *Server) bound(limit int64, l limiter, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if g.full() {
+		if l.full() {
 			discard(c, limit)
 			return errTooMany
 		}
-		r, b := c.Request(), &body{Buffer: buffers.Get().(*bytes.Buffer), held: &s.held}
+		r, b := c.Request(), &body{Buffer: buffers.Get().(*bytes.Buffer), all: &s.bodyBytes}
 		defer b.release()
 		if r.Body != nil && r.Body != http.NoBody {
 			if err := b.read(c, limit); err != nil {
 				return err
 			}
 		}
-		if err := g.enter(); err != nil {
+		if err := l.enter(); err != nil {
 			return err
 		}
-		defer g.leave()
+		defer l.leave()
 		if limit > publicBody {
 			s.conns.prove(r.Context())
 		}

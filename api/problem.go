@@ -41,7 +41,6 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
-// problemType is the content type of a Problem.
 const problemType = "application/problem+json"
 
 // NewProblem makes a Problem; field may be empty.
@@ -53,8 +52,8 @@ func NewProblem(status int, field, detail string) *Problem {
 	return p
 }
 
-// meanings are what errors mean to a client: the first of them counts that an error is. The error itself
-// follows a detail that ends with a colon, and takes the place of an empty one.
+// meanings are what errors mean to a client; the first that fits counts. The error itself follows a detail that ends
+// with a colon, and takes the place of an empty one.
 var meanings = []struct {
 	of            []error
 	status        int
@@ -65,7 +64,7 @@ var meanings = []struct {
 	{[]error{exposure.ErrExceptions}, http.StatusConflict, "items", "items cannot be un-seen: " +
 		strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ") + "; nothing was changed"},
 	{[]error{exposure.ErrLink}, http.StatusConflict, "from", ""},
-	{[]error{trace.ErrMost}, http.StatusConflict, "user", ""},
+	{[]error{trace.ErrTooMany}, http.StatusConflict, "user", ""},
 	{[]error{trace.ErrNone}, http.StatusNotFound, "user", ""},
 	{[]error{exposure.ErrNotReady, exposure.ErrClosed, exposure.ErrAway, exposure.ErrGone},
 		http.StatusServiceUnavailable, "",

@@ -19,7 +19,7 @@ import (
 )
 
 // A handler returns the answer to a request, which is sent as JSON; nil: it has answered
-// itself. Package must ends it at its first error.
+// itself. It panics on errors (must).
 type handler func(c echo.Context) any
 
 // serve has the type of echo.HandlerFunc.
@@ -71,7 +71,6 @@ func queryInt[N int | int64 | uint32 | uint64](c echo.Context, name string, miss
 	return N(n)
 }
 
-// clusterID reads the number of a cluster in the path.
 func clusterID(c echo.Context) (id uint32) {
 	if err := json.Unmarshal([]byte(c.Param("id")), &id); err != nil || id == 0 {
 		refuse("id", "is %.40q, want the number of a cluster", c.Param("id"))
@@ -79,7 +78,6 @@ func clusterID(c echo.Context) (id uint32) {
 	return id
 }
 
-// itemPath is the address of an item.
 func itemPath(id string) string {
 	if id == "." || id == ".." {
 		return "/items?id=" + url.QueryEscape(id)

@@ -69,24 +69,24 @@ type Server struct {
 	publisher *ingest.Publisher
 	hot       *hotList
 
-	held      atomic.Int64 // bytes of bodies
-	work      gate
-	waiting   gate // for verdicts
-	polling   gate // for events
-	filters   gate
-	reports   gate // for what is stored of users
-	shares    shares
-	conns     *connections
-	endpoints []endpoint
-	ending    context.Context        // done once the server is about to end
-	end       context.CancelFunc     // of ending
-	parts     atomic.Pointer[string] // what /readyz said last
+	bodyBytes  atomic.Int64 // that all bodies hold in memory
+	work       limiter
+	waiting    limiter // for verdicts
+	polling    limiter // for events
+	filters    limiter
+	reports    limiter // for what is stored of users
+	publishers publishers
+	conns      *connections
+	endpoints  []endpoint
+	ending     context.Context        // done once the server is about to end
+	end        context.CancelFunc     // of ending
+	parts      atomic.Pointer[string] // what /readyz said last
 }
 
 // endpoint is a request-reply service on the bus.
 type endpoint struct {
 	subject, description string
-	// handle makes the reply of a request; its errors become error replies. Package must ends it.
+	// handle makes the reply of a request; its errors become error replies. It panics on errors (must).
 	handle func(ctx context.Context, data []byte) []byte
 }
 
@@ -95,9 +95,9 @@ func New(cfg Config) (*Server, error) {
 	cfg.Logger, cfg.Wait = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Wait, 10*time.Second)
 	cfg.Concurrency, cfg.Connections = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096)
 	s := &Server{cfg: cfg, log: cfg.Logger, echo: echo.New(),
-		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency),
-		polling: make(gate, cfg.Concurrency), filters: make(gate, cfg.Concurrency),
-		reports: make(gate, 8*cfg.Concurrency)}
+		work: make(limiter, cfg.Concurrency), waiting: make(limiter, cfg.Concurrency),
+		polling: make(limiter, cfg.Concurrency), filters: make(limiter, cfg.Concurrency),
+		reports: make(limiter, 8*cfg.Concurrency)}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.addMetrics()
 	s.conns = newConnections(cfg.Connections, s.closed)
@@ -125,29 +125,29 @@ func New(cfg Config) (*Server, error) {
 // theirs in exposure.go.
 func (s *Server) routes() {
 	s.hot = &hotList{Server: s}
-	s.handle(s.waiting, http.MethodPost, "/items", platform, s.postItem)
-	s.handle(s.work, http.MethodPost, "/items/check", platform|editor, func(c echo.Context) any {
+	s.handle(s.waiting, http.MethodPost, "/items", bus.Platform, s.postItem)
+	s.handle(s.work, http.MethodPost, "/items/check", bus.Platform|bus.Editor, func(c echo.Context) any {
 		body := readBody(c)
-		defer must.Get(s.shares.enter(c, len(body)))()
+		defer must.Get(s.publishers.enter(c, len(body)))()
 		return s.check(c.Request().Context(), body)
 	})
-	s.handle(s.work, http.MethodGet, "/items", platform|editor, s.getItem)
-	s.handle(s.work, http.MethodGet, "/items/*", platform|editor, s.getItem)
-	s.handle(s.waiting, http.MethodDelete, "/items", platform, s.deleteItem)
-	s.handle(s.waiting, http.MethodDelete, "/items/*", platform, s.deleteItem)
-	s.register(http.MethodGet, "/verdicts", platform|editor, s.readers(s.getVerdicts))
-	s.handle(s.work, http.MethodGet, "/clusters", editor, s.getClusters)
-	s.handle(s.work, http.MethodGet, "/clusters/:id", editor, s.getCluster)
-	s.handle(s.work, http.MethodGet, "/stories/:id", editor, s.getStory)
-	s.handle(s.work, http.MethodGet, "/clusters/:id/decisions", editor, s.getDecisions)
-	s.handle(s.work, http.MethodPost, "/clusters/:id/decisions", editor, s.postDecision)
-	s.handle(s.work, http.MethodGet, "/sources/:name/boilerplate", editor, s.getBoilerplate)
-	s.handle(s.work, http.MethodPost, "/sources/:name/boilerplate", editor, s.postBoilerplate)
-	s.handle(s.work, http.MethodGet, "/hot", recall|editor, s.hot.get)
-	s.handle(s.work, http.MethodGet, "/exemptions", editor, func(c echo.Context) any {
+	s.handle(s.work, http.MethodGet, "/items", bus.Platform|bus.Editor, s.getItem)
+	s.handle(s.work, http.MethodGet, "/items/*", bus.Platform|bus.Editor, s.getItem)
+	s.handle(s.waiting, http.MethodDelete, "/items", bus.Platform, s.deleteItem)
+	s.handle(s.waiting, http.MethodDelete, "/items/*", bus.Platform, s.deleteItem)
+	s.register(http.MethodGet, "/verdicts", bus.Platform|bus.Editor, s.boundEvents(s.getVerdicts))
+	s.handle(s.work, http.MethodGet, "/clusters", bus.Editor, s.getClusters)
+	s.handle(s.work, http.MethodGet, "/clusters/:id", bus.Editor, s.getCluster)
+	s.handle(s.work, http.MethodGet, "/stories/:id", bus.Editor, s.getStory)
+	s.handle(s.work, http.MethodGet, "/clusters/:id/decisions", bus.Editor, s.getDecisions)
+	s.handle(s.work, http.MethodPost, "/clusters/:id/decisions", bus.Editor, s.postDecision)
+	s.handle(s.work, http.MethodGet, "/sources/:name/boilerplate", bus.Editor, s.getBoilerplate)
+	s.handle(s.work, http.MethodPost, "/sources/:name/boilerplate", bus.Editor, s.postBoilerplate)
+	s.handle(s.work, http.MethodGet, "/hot", bus.Recall|bus.Editor, s.hot.get)
+	s.handle(s.work, http.MethodGet, "/exemptions", bus.Editor, func(c echo.Context) any {
 		return decisions(c, s.cfg.Index.Exemptions)
 	})
-	s.handle(s.work, http.MethodGet, "/suspects", editor, s.getSuspects)
+	s.handle(s.work, http.MethodGet, "/suspects", bus.Editor, s.getSuspects)
 
 	if s.cfg.Exposure != nil {
 		exposures{s}.add()
@@ -162,7 +162,7 @@ func (s *Server) routes() {
 		return c.Blob(http.StatusOK, "application/yaml", OpenAPI)
 	})
 	metrics, profiles := promhttp.HandlerFor(s.cfg.Metrics, promhttp.HandlerOpts{}), http.DefaultServeMux
-	s.register(http.MethodGet, "/metrics", monitor, s.bound(MaxBody, s.work, echo.WrapHandler(metrics)))
+	s.register(http.MethodGet, "/metrics", bus.Monitor, s.bound(MaxBody, s.work, echo.WrapHandler(metrics)))
 	s.register(http.MethodGet, "/debug/pprof/*", 0, // operators only
 		s.bound(MaxBody, s.work, echo.WrapHandler(profiles)))
 
@@ -173,13 +173,13 @@ func (s *Server) routes() {
 }
 
 // handle registers a route for some roles, and for operators. Those that spend their time waiting for the bus have a
-// gate of their own, and keep no others out.
-func (s *Server) handle(g gate, method, path string, roles bus.Role, h handler) {
-	s.register(method, path, roles, s.bound(MaxBody, g, h.serve))
+// limiter of their own, and keep no others out.
+func (s *Server) handle(l limiter, method, path string, roles bus.Role, h handler) {
+	s.register(method, path, roles, s.bound(MaxBody, l, h.serve))
 }
 
-// readers bounds requests that read events. Those that wait for events keep no others out.
-func (s *Server) readers(h handler) echo.HandlerFunc {
+// boundEvents is bound for requests that read events. Those that wait for events keep no others out.
+func (s *Server) boundEvents(h handler) echo.HandlerFunc {
 	working, polling := s.bound(MaxBody, s.work, h.serve), s.bound(MaxBody, s.polling, h.serve)
 	return func(c echo.Context) error {
 		if c.QueryParam("wait") != "" {
@@ -190,16 +190,15 @@ func (s *Server) readers(h handler) echo.HandlerFunc {
 }
 
 func (s *Server) register(method, path string, roles bus.Role, bounded echo.HandlerFunc) {
-	guarded := s.guard(roles|operator, bounded)
+	guarded := s.guard(roles|bus.Operator, bounded)
 	s.echo.Add(method, path, guarded)
 	if method == http.MethodGet {
 		s.echo.Add(http.MethodHead, path, guarded)
 	}
 }
 
-// Serve answers on l and on the bus until ctx is done, lets running requests
-// finish for a while, and returns nil after an orderly end. It is called
-// once.
+// Serve answers on l and on the bus until ctx is done, lets running requests finish for 15 seconds, and returns nil
+// after an orderly end. It is called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop, err := s.serveBus(ctx)
 	if err != nil {
@@ -256,7 +255,6 @@ func CheckListen(addr string, hasTokens, insecure bool) error {
 		"client in with --insecure", addr)
 }
 
-// addMetrics makes the metrics of the HTTP side and of the services on the bus.
 func (s *Server) addMetrics() {
 	auto := promauto.With(s.cfg.Metrics)
 	s.requests = auto.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total",

@@ -24,6 +24,7 @@ import (
 
 	"jianguo/api/console"
 	"jianguo/api/tokens"
+	"jianguo/bus"
 	"jianguo/ingest"
 )
 
@@ -283,7 +284,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 		done <- rep
 	}
 	go request("POST", "/items/check", slow)
-	eventually(t, "the upload has begun", func() bool { return r.server.held.Load() > 0 })
+	eventually(t, "the upload has begun", func() bool { return r.server.bodyBytes.Load() > 0 })
 	if rep := r.do("GET", "/clusters", nil); rep.status != 200 {
 		t.Errorf("beside a slow upload: %d %s", rep.status, rep.body)
 	}
@@ -312,7 +313,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 	if rep := <-done; rep.status != 200 {
 		t.Errorf("the upload: %d %s", rep.status, rep.body)
 	}
-	eventually(t, "nothing of bodies is held", func() bool { return r.server.held.Load() == 0 })
+	eventually(t, "nothing of bodies is held", func() bool { return r.server.bodyBytes.Load() == 0 })
 	r.end()
 	<-done
 }
@@ -321,7 +322,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	r := newService(t, testConfig{stalled: true})
 	handler := r.server.echo
-	r.server.handle(r.server.work, http.MethodGet, "/panics", platform, func(echo.Context) any { panic("secret") })
+	r.server.handle(r.server.work, http.MethodGet, "/panics", bus.Platform, func(echo.Context) any { panic("secret") })
 	rec := httptest.NewRecorder()
 	handler.ServeHTTP(rec, httptest.NewRequest("GET", "http://localhost/panics", nil))
 	if rec.Code != 500 || strings.Contains(rec.Body.String(), "secret") || !strings.Contains(rec.Body.String(), rec.Header().Get("X-Request-Id")) {

@@ -19,21 +19,18 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// serviceName is what the services are found by on the bus.
 const serviceName = "jianguo"
 
-// busConcurrency bounds the requests of one endpoint that are worked on at once. Others
-// wait, as many as a gate admits; the rest gets an error at once. pendingMsgs and
-// pendingBytes are of its subscription, from which requests are taken without waiting.
+// Bounds of one endpoint.
 const (
-	busConcurrency = 32
-	busMost        = 1024
-	pendingMsgs    = 4096
-	pendingBytes   = 64 << 20
+	busConcurrency = 32   // requests that are worked on at once
+	busAdmitted    = 1024 // those, and others that wait; more get an error at once
+	// Of its subscription, from which requests are taken without waiting.
+	pendingMsgs  = 4096
+	pendingBytes = 64 << 20
 )
 
-// serveBus registers the endpoints. stop takes them away again and waits for
-// the requests that have begun.
+// serveBus registers the endpoints. stop removes them and waits for the requests that have begun.
 func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 	service, err := micro.AddService(s.cfg.Conn, micro.Config{
 		Name:        serviceName,
@@ -46,8 +43,7 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("api: services on the bus: %w", err)
 	}
-	// Requests that have begun are finished: they end with their own work, not
-	// with ctx.
+	// A request that has begun is finished.
 	ctx = context.WithoutCancel(ctx)
 	var running sync.WaitGroup
 	stop = func() error {
@@ -57,18 +53,17 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 		return wrap.Err(err, "api: services on the bus")
 	}
 	for _, e := range s.endpoints {
-		g := make(gate, busMost)
-		places := make(chan struct{}, busConcurrency)
+		admitted, working := make(limiter, busAdmitted), make(chan struct{}, busConcurrency)
 		handler := micro.HandlerFunc(func(r micro.Request) {
-			if err := g.enter(); err != nil {
+			if err := admitted.enter(); err != nil {
 				s.answer(ctx, e, r, err)
 				return
 			}
 			running.Go(func() {
-				defer g.leave()
+				defer admitted.leave()
 				select {
-				case places <- struct{}{}:
-					defer func() { <-places }()
+				case working <- struct{}{}:
+					defer func() { <-working }()
 					s.answer(ctx, e, r, nil)
 				case <-s.ending.Done():
 					s.answer(ctx, e, r, errEnding)

@@ -105,7 +105,7 @@ func TestLongNormalForm(t *testing.T) {
 
 // TestShares: a publisher with much in work waits while others publish, and with very much also alone.
 func TestShares(t *testing.T) {
-	var s shares
+	var s publishers
 	enter := func(from string, bytes int) (func(), error) {
 		req := httptest.NewRequest("POST", "/items", nil)
 		req.RemoteAddr = from
@@ -134,21 +134,21 @@ func TestShares(t *testing.T) {
 	if err != nil {
 		t.Error("one large article:", err)
 	}
-	if leave(); len(s.held) != 2 {
-		t.Errorf("%v", s.held)
+	if leave(); len(s.inWork) != 2 {
+		t.Errorf("%v", s.inWork)
 	}
 }
 
-// TestShareOfOneWhoLeft: what a client has sent is in its share until it is judged, also when the client does not wait.
-func TestShareOfOneWhoLeft(t *testing.T) {
+// TestShareOfClientThatLeft: what a client has sent is in its share until it is judged, also when the client does not wait.
+func TestShareOfClientThatLeft(t *testing.T) {
 	t.Parallel()
 	r := newService(t, testConfig{stalled: true})
 	held := func() int {
-		s := &r.server.shares
+		s := &r.server.publishers
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		n := 0
-		for _, bytes := range s.held {
+		for _, bytes := range s.inWork {
 			n += bytes
 		}
 		return n

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/internal/clock"
 	"jianguo/internal/streams"
-	"jianguo/internal/wait"
 )
 
 // AwaitApplied waits until the service on a bus has applied every item that the bus holds
@@ -33,7 +33,7 @@ func AwaitApplied(ctx context.Context, nc *nats.Conn, prefix, service string) er
 		if applied >= last {
 			return nil
 		}
-		if err := wait.For(ctx, 100*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return fmt.Errorf("items %d to %d still wait for their verdicts: %w", applied+1, last, err)
 		}
 	}

@@ -25,7 +25,7 @@ func TestCopyDead(t *testing.T) {
 		must.Do(Bury(ctx, d.js, SubjectDead, "id", &l))
 		time.Sleep(300 * time.Millisecond)
 	}
-	must.Do(d.BuryOf(ctx, "", "another", &l, time.Hour))
+	must.Do(d.BuryForUser(ctx, "", "another", &l, time.Hour))
 	time.Sleep(100 * time.Millisecond)
 	dir := t.TempDir()
 	must.Do(CopyDead(ctx, nc, "", dir))

@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"jianguo/bus/gate"
-	"jianguo/internal/streams"
+	"jianguo/internal/health"
 	"jianguo/internal/wrap"
 )
 
@@ -36,13 +36,13 @@ type Embedded struct {
 	secret  string             // lets this process in; empty: no client needs one
 	stop    context.CancelFunc // ends what runs beside the server
 	running sync.WaitGroup
-	room    streams.Trouble // why gates accept nothing, by the space on the disk
-	full    atomic.Bool     // the disk was full, and JetStream has not been reopened
+	room    health.Trouble // why gates accept nothing, by the space on the disk
+	full    atomic.Bool    // the disk was full, and JetStream has not been reopened
 	stats   *gate.Stats
 	out     string // gates publish on it + the public subject; random, so that no client can
 
 	opening sync.Mutex           // held while JetStream is reopened, and while a stream is created
-	made    map[string]time.Time // opening; when the stream of each gate was created
+	created map[string]time.Time // opening; when the stream of each gate was created
 	mu      sync.RWMutex
 	gates   map[string]*gate.Gate // mu; the open ones, by stream
 }
@@ -55,7 +55,7 @@ func Start(cfg Config) (*Embedded, error) {
 	}
 	running, stop := context.WithCancel(context.Background())
 	b := &Embedded{cfg: cfg, stop: stop, out: "_gate.out." + rand.Text() + ".",
-		stats: gate.NewStats(cfg.Metrics), gates: map[string]*gate.Gate{}, made: map[string]time.Time{}}
+		stats: gate.NewStats(cfg.Metrics), gates: map[string]*gate.Gate{}, created: map[string]time.Time{}}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// The server's own bound would be three quarters of what is free at the start, and
@@ -85,7 +85,7 @@ func Start(cfg Config) (*Embedded, error) {
 	if b.server, err = server.NewServer(options); err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
-	b.look()
+	b.measureDisk()
 	if err := b.prepareGates(); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) (upTo 
 // less than 16 MiB may be a single file, from which nothing is ever removed.
 func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
 	if open := b.gate(stream); open != nil {
-		return open.Before(seq)
+		return open.FileStart(seq)
 	}
 	return seq
 }
@@ -209,7 +209,7 @@ func (b *Embedded) Close() {
 
 // startLog is the logger of the embedded server. It keeps the reason why the server did
 // not start. All other errors reach the clients.
-type startLog struct{ why streams.Trouble }
+type startLog struct{ why health.Trouble }
 
 func (l *startLog) Fatalf(format string, v ...any) { l.why.First(fmt.Errorf(format, v...)) }
 

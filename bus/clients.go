@@ -22,7 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus/gate"
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 	"jianguo/internal/wrap"
 )
 
@@ -60,7 +60,6 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// connectTo opens a connection to a server of this process.
 func connectTo(s *server.Server, secret string, options ...nats.Option) (*nats.Conn, error) {
 	nc, err := nats.Connect("", append([]nats.Option{
 		nats.InProcessServer(s), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(secret),
@@ -120,15 +119,15 @@ func Away(err error) bool {
 		errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
 }
 
-// Patiently calls f again as long as its error says that the bus is away, for a time at most.
-func Patiently(ctx context.Context, log *slog.Logger, most time.Duration, f func() error) error {
+// RetryWhileAway calls f again as long as its error says that the bus is away, for a time at most.
+func RetryWhileAway(ctx context.Context, log *slog.Logger, most time.Duration, f func() error) error {
 	for deadline := time.Now().Add(most); ; {
 		err := f()
 		if err == nil || !Away(err) || time.Now().After(deadline) {
 			return err
 		}
 		log.WarnContext(ctx, "the bus does not answer yet, trying again", "error", err)
-		if wait.For(ctx, time.Second) != nil {
+		if clock.Sleep(ctx, time.Second) != nil {
 			return err
 		}
 	}

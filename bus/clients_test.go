@@ -15,7 +15,7 @@ func TestPatientlyEnds(t *testing.T) {
 	ctx, end := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer end()
 	tries := 0
-	err := Patiently(ctx, slog.New(slog.DiscardHandler), time.Minute, func() error { tries++; return nats.ErrTimeout })
+	err := RetryWhileAway(ctx, slog.New(slog.DiscardHandler), time.Minute, func() error { tries++; return nats.ErrTimeout })
 	if err != nats.ErrTimeout || tries != 1 {
 		t.Errorf("%v after %d tries", err, tries)
 	}

@@ -43,7 +43,6 @@ type Config struct {
 	Fail func(point string) error
 }
 
-// syncAlways reports whether JetStream syncs each message.
 func (c *Config) syncAlways() bool { return !c.Relaxed && len(c.Gates) == 0 }
 
 // GatedStream is a stream with a gate.

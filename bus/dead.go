@@ -52,9 +52,9 @@ func Bury(ctx context.Context, js jetstream.JetStream, subject, id string, l *De
 	return err
 }
 
-// deadOf is the subject of the letters that concern a user, by which they are removed
+// deadSubject is the subject of the letters that concern a user, by which they are removed
 // together. Letters of unknown users share one.
-func deadOf(user string) string {
+func deadSubject(user string) string {
 	if user == "" {
 		return SubjectDead + ".user.unknown"
 	}
@@ -62,20 +62,20 @@ func deadOf(user string) string {
 	return SubjectDead + ".user." + hex.EncodeToString(sum[:16])
 }
 
-// BuryOf stores a dead letter that concerns a user. If the user could not be read, the
+// BuryForUser stores a dead letter that concerns a user. If the user could not be read, the
 // letter expires after keep, because Forget will not find it.
-func (d *DeadLetters) BuryOf(ctx context.Context, user, id string, l *DeadLetter, keep time.Duration) error {
+func (d *DeadLetters) BuryForUser(ctx context.Context, user, id string, l *DeadLetter, keep time.Duration) error {
 	var options []jetstream.PublishOpt
 	if user == "" {
 		options = append(options, jetstream.WithMsgTTL(keep))
 	}
-	err := Bury(ctx, d.js, deadOf(user), id, l, options...)
+	err := Bury(ctx, d.js, deadSubject(user), id, l, options...)
 	return wrap.Err(err, "dead letter of %s %d", l.Subject, l.Sequence)
 }
 
 // Forget removes the letters that concern a user.
 func (d *DeadLetters) Forget(ctx context.Context, user string) error {
-	return wrap.Err(d.stream.Purge(ctx, jetstream.WithPurgeSubject(deadOf(user))), "dead letters of a user")
+	return wrap.Err(d.stream.Purge(ctx, jetstream.WithPurgeSubject(deadSubject(user))), "dead letters of a user")
 }
 
 // headerValue is a text as one line of bounded length, for a header.
@@ -113,7 +113,6 @@ func OpenDead(ctx context.Context, nc *nats.Conn, prefix string) (*DeadLetters, 
 	return &DeadLetters{js: js, stream: stream}, wrap.Err(err, "dead letters")
 }
 
-// Len is the number of dead letters kept.
 func (d *DeadLetters) Len(ctx context.Context) (uint64, error) {
 	info, err := d.stream.Info(ctx)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 // ErrBroken says that a sync has failed: the bus has to be started again.
 var ErrBroken = gate.ErrBroken
 
-// streamDir is the directory that the server keeps a stream in.
 func (b *Embedded) streamDir(stream string) string {
 	return filepath.Join(b.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
 }
@@ -64,7 +63,7 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 	if i < 0 {
 		return nil
 	}
-	made, err := b.fits(ctx, stream)
+	created, err := b.checkGated(ctx, stream)
 	if err != nil {
 		return fmt.Errorf("bus: gate of %s: %w", stream, err)
 	}
@@ -73,7 +72,7 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 		room = func() error { return nil }
 	}
 	if before := b.gate(stream); before != nil {
-		if made.Equal(b.made[stream]) {
+		if created.Equal(b.created[stream]) {
 			return nil
 		}
 		before.Close()
@@ -98,27 +97,27 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.gates[stream], b.made[stream] = open, made
+	b.gates[stream], b.created[stream] = open, created
 	return nil
 }
 
-// fits returns when a stream was created. It is an error if the stream answers before it has
+// checkGated returns when a stream with a gate was created. It is an error if the stream answers before it has
 // written, or if the gate cannot read its files.
-func (b *Embedded) fits(ctx context.Context, name string) (made time.Time, err error) {
+func (b *Embedded) checkGated(ctx context.Context, name string) (created time.Time, err error) {
 	nc, err := b.Connect()
 	if err != nil {
-		return made, err
+		return created, err
 	}
 	defer nc.Close()
 	stream, err := JetStream(nc).Stream(ctx, name)
 	if err != nil {
-		return made, err
+		return created, err
 	}
 	switch c := stream.CachedInfo().Config; {
 	case c.Storage != jetstream.FileStorage, c.PersistMode != jetstream.DefaultPersistMode, c.Replicas > 1:
-		return made, errors.New("a message of this stream may be answered before it is in a file")
+		return created, errors.New("a message of this stream may be answered before it is in a file")
 	case c.Compression != jetstream.NoCompression:
-		return made, errors.New("the files of this stream are compressed")
+		return created, errors.New("the files of this stream are compressed")
 	}
 	// What was damaged when the server read its files, it has removed.
 	var info struct{ State server.StreamState }

@@ -8,7 +8,6 @@ import (
 // Role is what a client may do; a set of roles where several are meant.
 type Role uint8
 
-// The roles.
 const (
 	Platform Role = 1 << iota // publishes items, reads verdicts
 	Recall                    // filters, and reports exposures
@@ -20,7 +19,6 @@ const (
 // RoleNames are what files of tokens call the roles, in their order.
 var RoleNames = []string{"platform", "recall", "editor", "operator", "monitor"}
 
-// String names the roles of a set.
 func (r Role) String() string {
 	var names []string
 	for i, name := range RoleNames {

@@ -100,8 +100,6 @@ const (
 // permits it.
 const HeaderReply = "Jianguo-Reply"
 
-// itemsSubjects are those of the stream ITEMS.
 var itemsSubjects = []string{SubjectPublish, SubjectPublish + ".*", SubjectWithdraw, SubjectEdit}
 
-// deadSubjects are those of the stream DEAD.
 var deadSubjects = []string{SubjectDead, SubjectDead + ".user.*"}

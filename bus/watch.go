@@ -9,8 +9,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"jianguo/internal/clock"
 	"jianguo/internal/disk"
-	"jianguo/internal/wait"
 )
 
 // A stream whose write has failed refuses all later messages until it is reopened. So
@@ -24,7 +24,7 @@ const (
 	reopenEvery = 2 * time.Second
 	// A stream that is being created has a directory before the server knows it, which
 	// the health check reports. So a failure counts once it lasts for a second.
-	lasting = 5 // checks
+	failedChecks = 5
 )
 
 // maxStore is more than any disk holds: streams have bounds of their own.
@@ -35,8 +35,8 @@ func (b *Embedded) watch(ctx context.Context) {
 	var reopened time.Time
 	last, times := "", 0  // the failure of the last checks, and how many found it
 	known := b.failures() // those that reopening does not mend
-	for wait.For(ctx, watchEvery) == nil {
-		free, ok := b.look()
+	for clock.Sleep(ctx, watchEvery) == nil {
+		free, ok := b.measureDisk()
 		if ok && free < fullBelow {
 			if !b.full.Swap(true) {
 				b.cfg.Logger.Error("the disk of the bus is full: items are refused", "dir", b.cfg.Dir, "free", free)
@@ -51,7 +51,7 @@ func (b *Embedded) watch(ctx context.Context) {
 		if full && ok && free <= roomAbove {
 			continue
 		}
-		if !full && (why == "" || times < lasting || time.Since(reopened) < reopenEvery) {
+		if !full && (why == "" || times < failedChecks || time.Since(reopened) < reopenEvery) {
 			continue
 		}
 		err := b.reopen()
@@ -92,8 +92,8 @@ func newFailure(now, known map[string]string) string {
 	return ""
 }
 
-// look measures how much is free on the disk, and whether gates may take more.
-func (b *Embedded) look() (free uint64, ok bool) {
+// measureDisk measures how much is free on the disk, and whether gates may take more.
+func (b *Embedded) measureDisk() (free uint64, ok bool) {
 	d := disk.Disk{Dir: b.cfg.Dir, Reserve: b.cfg.Reserve}
 	free, err := d.Free()
 	if err != nil {

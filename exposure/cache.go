@@ -24,9 +24,9 @@ type entry struct {
 
 	tickets atomic.Uint64 // numbers of reads: one of a higher number began later
 
-	refs  int           // cache.mu; users of the entry, flushes included
-	bytes int64         // cache.mu; as counted in the cache
-	place *list.Element // cache.mu; in cache.newest
+	refs    int           // cache.mu; users of the entry, flushes included
+	bytes   int64         // cache.mu; as counted in the cache
+	element *list.Element // cache.mu; in cache.newest
 }
 
 // cache is the users in memory: a map and a list by last use. It evicts by bytes, and never
@@ -43,7 +43,6 @@ func newCache(budget int64) *cache {
 	return &cache{entries: map[state.Address]*entry{}, budget: budget}
 }
 
-// size is the number of users in memory, and the bytes they take.
 func (c *cache) size() (users int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,46 +55,48 @@ func (c *cache) acquire(addr state.Address, pol *state.Policy) (e *entry, known 
 	defer c.mu.Unlock()
 	e, known = c.entries[addr]
 	if known {
-		c.newest.MoveToFront(e.place)
+		c.newest.MoveToFront(e.element)
 	} else {
 		e = &entry{addr: addr, pol: pol}
-		c.entries[addr], e.place = e, c.newest.PushFront(e)
+		c.entries[addr], e.element = e, c.newest.PushFront(e)
 	}
 	e.refs++
 	return e, known
 }
 
-// release ends the use of an entry, with the memory it takes now (negative: as before). Past
-// the budget, the entries used longest ago are evicted. keep is false for one that need not
-// stay at all.
-func (c *cache) release(e *entry, bytes int64, keep bool) {
+// release ends the use of an entry that has not changed. keep is false for one that need not stay in memory.
+func (c *cache) release(e *entry, keep bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.refs--
-	if bytes >= 0 {
-		c.bytes += bytes - e.bytes
-		e.bytes = bytes
-	}
-	if !keep && e.refs == 0 {
+	c.unpin(e, keep)
+}
+
+// unlockAndRelease is release for a caller that holds the lock of the entry, which may have changed.
+func (c *cache) unlockAndRelease(e *entry, keep bool) {
+	bytes := e.memory()
+	e.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes += bytes - e.bytes
+	e.bytes = bytes
+	c.unpin(e, keep)
+}
+
+// unpin evicts, past the budget, the entries used longest ago. The caller holds c.mu.
+func (c *cache) unpin(e *entry, keep bool) {
+	if e.refs--; !keep && e.refs == 0 {
 		c.remove(e)
 	}
-	for at := c.newest.Back(); c.bytes > c.budget && at != nil; {
-		old := at.Value.(*entry)
-		if at = at.Prev(); old.refs == 0 {
+	for element := c.newest.Back(); c.bytes > c.budget && element != nil; {
+		old := element.Value.(*entry)
+		if element = element.Prev(); old.refs == 0 {
 			c.remove(old)
 		}
 	}
 }
 
-// unlock is release for a caller that holds the lock of the entry, which it unlocks.
-func (c *cache) unlock(e *entry, keep bool) {
-	bytes := e.weigh()
-	e.mu.Unlock()
-	c.release(e, bytes, keep)
-}
-
 func (c *cache) remove(e *entry) {
-	c.newest.Remove(e.place)
+	c.newest.Remove(e.element)
 	delete(c.entries, e.addr)
 	c.bytes -= e.bytes
 }
@@ -103,8 +104,8 @@ func (c *cache) remove(e *entry) {
 // entryOverhead is the memory of an entry without its state: struct, map cell, address.
 const entryOverhead = 352
 
-// weigh is the memory of an entry. The caller holds its lock.
-func (e *entry) weigh() int64 {
+// memory is the bytes of an entry. The caller holds its lock.
+func (e *entry) memory() int64 {
 	n := entryOverhead + len(e.addr.User)
 	if e.st != nil {
 		n += e.st.Size()

@@ -20,8 +20,8 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/story"
+	"jianguo/internal/clock"
 	"jianguo/internal/must"
-	"jianguo/internal/steady"
 )
 
 // Config is what a store is opened with. Path and Log are required; every other zero
@@ -35,7 +35,7 @@ type Config struct {
 	Scenes   map[string]Scene        // one that is not listed is as "", which reads and writes the default history
 	Location *time.Location          // of days and months; nil: Asia/Shanghai
 	Clock    func() time.Time        // by which data expires; nil: Steady, or time.Now
-	Steady   *steady.Clock           // goes on where the last process ended; may be nil
+	Steady   *clock.Steady           // goes on where the last process ended; may be nil
 
 	Shared *Shared // states are in a Redis instead of the file; may be nil. The store closes it
 
@@ -64,15 +64,15 @@ type Config struct {
 	Logger *slog.Logger // nil: slog.Default
 }
 
-// reports are the kinds of reports that there are always.
-var reports = []string{string(state.Delivered), string(state.Seen)}
+// builtinKinds are the kinds of reports that every store takes.
+var builtinKinds = []string{string(state.Delivered), string(state.Seen)}
 
-// MoreKinds are the other ones, in order.
+// MoreKinds are the kinds of reports that Kinds adds to the built-in ones, in order.
 func (cfg *Config) MoreKinds() (more []string) {
 	for _, kinds := range cfg.Kinds {
 		more = state.Union(more, kinds)
 	}
-	more = slices.DeleteFunc(more, func(kind string) bool { return slices.Contains(reports, kind) })
+	more = slices.DeleteFunc(more, func(kind string) bool { return slices.Contains(builtinKinds, kind) })
 	slices.Sort(more)
 	return more
 }
@@ -123,8 +123,7 @@ var (
 	ErrNotReady   = errors.New("exposure: the store is still replaying its log")
 )
 
-// defaultName is the name of the history that has none, and of the scene of requests that name none, or one that is not
-// listed.
+// defaultName is, in a policy file, the default history, and the scene of requests that name no listed one.
 const defaultName = "default"
 
 type policyFile struct {
@@ -135,9 +134,8 @@ type policyFile struct {
 	Scenes map[string]Scene // what one leaves out is as in defaultName, and what that leaves out is every history
 }
 
-// ReadPolicies reads a policy, of the default history, or from a file that ends in .json which histories a store has,
-// which kinds of reports each keeps and for how long, and which of them each part of a platform reads and writes:
-// Policies, Kinds and Scenes of a Config. docs/EXPOSURE.md describes the file. Errors name the field.
+// ReadPolicies reads the policy of the default history, or a file that ends in .json, which docs/EXPOSURE.md describes:
+// Policies, Kinds and Scenes of a Config. Errors name the field.
 func ReadPolicies(path string) (cfg Config, err error) {
 	if !strings.HasSuffix(path, ".json") {
 		policy, err := state.ParsePolicy(path)
@@ -172,9 +170,9 @@ func parsePolicies(data []byte) (cfg Config, err error) {
 		for name, h := range f.Histories {
 			policy, err := state.ParsePolicy(h.Policy)
 			must.Dof(err, "histories.%s.policy", name)
-			if cfg.Policies[stored(name)] = policy; h.Kinds != nil {
+			if cfg.Policies[storedName(name)] = policy; h.Kinds != nil {
 				must.Dof(checkKinds(h.Kinds), "histories.%s.kinds", name)
-				cfg.Kinds[stored(name)] = h.Kinds
+				cfg.Kinds[storedName(name)] = h.Kinds
 			}
 		}
 		f.fill(cfg.Scenes)
@@ -182,25 +180,26 @@ func parsePolicies(data []byte) (cfg Config, err error) {
 	return cfg, err
 }
 
-// stored is the name of a history in the state file.
-func stored(name string) string {
+// storedName is the name of a history in the state file.
+func storedName(name string) string {
 	if name == defaultName {
 		return ""
 	}
 	return name
 }
 
-// taken are subjects that are no kinds of a policy file.
-var taken = []string{"played", "unsee", "forget", "imported", "link", "unlink", "linked", "unlinked", "filter",
+// reservedKinds are subjects that are no kinds of a policy file.
+var reservedKinds = []string{"played", "unsee", "forget", "imported", "link", "unlink", "linked", "unlinked", "filter",
 	"report"}
 
-var kindWord = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+var kindName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 func checkKinds(kinds []string) error {
 	for _, kind := range kinds {
-		if !kindWord.MatchString(kind) || slices.Contains(taken, kind) {
+		if !kindName.MatchString(kind) || slices.Contains(reservedKinds, kind) {
 			return fmt.Errorf("%.60q is no name of a kind: "+
-				"a word of up to 32 letters a to z, digits, _ and -, and none of %s", kind, strings.Join(taken, ", "))
+				"a word of up to 32 letters a to z, digits, _ and -, and none of %s", kind,
+				strings.Join(reservedKinds, ", "))
 		}
 	}
 	if len(kinds) == 0 {
@@ -209,7 +208,7 @@ func checkKinds(kinds []string) error {
 	return nil
 }
 
-// fill fills in the scenes, and refuses a history that no scene writes. Package must ends it.
+// fill fills in the scenes, and refuses a history that no scene writes. It panics on errors (must).
 func (f *policyFile) fill(scenes map[string]Scene) {
 	all := slices.Sorted(maps.Keys(f.Histories))
 	all = append([]string{defaultName}, slices.DeleteFunc(all, func(h string) bool { return h == defaultName })...)
@@ -227,25 +226,25 @@ func (f *policyFile) fill(scenes map[string]Scene) {
 		if name == defaultName {
 			base = sc
 		}
-		sc.Reads, sc.Writes = f.known(name+".reads", sc.Reads), f.known(name+".writes", sc.Writes)
-		scenes[stored(name)] = sc
+		sc.Reads, sc.Writes = f.storedNames(name+".reads", sc.Reads), f.storedNames(name+".writes", sc.Writes)
+		scenes[storedName(name)] = sc
 		written = append(written, sc.Writes...)
 	}
 	for _, h := range all {
-		if !slices.Contains(written, stored(h)) {
+		if !slices.Contains(written, storedName(h)) {
 			must.Do(fmt.Errorf("histories.%s: no scene writes it", h))
 		}
 	}
 }
 
-// known are the names of histories, which a field of the scenes lists, in the state file.
-func (f *policyFile) known(field string, names []string) (list []string) {
+// storedNames are the names in the state file of the histories that a field of the scenes lists.
+func (f *policyFile) storedNames(field string, names []string) (list []string) {
 	for _, h := range names {
 		if _, ok := f.Histories[h]; !ok {
 			all := strings.Join(slices.Sorted(maps.Keys(f.Histories)), ", ")
 			must.Do(fmt.Errorf("scenes.%s: %.60q is no history: %s", field, h, all))
 		}
-		list = append(list, stored(h))
+		list = append(list, storedName(h))
 	}
 	return list
 }

@@ -18,7 +18,7 @@ func TestDeadline(t *testing.T) {
 		f := newFixture(t, Config{FailClosed: closed})
 		f.report(state.Seen, "u", "a")
 		f.restart()
-		g, e, _ := f.entry("", "u")
+		c, e, _ := f.entry("", "u")
 		e.mu.Lock() // until the answer is there: a request that waits for the lock never returns
 		want := map[bool]Response{
 			false: {Items: []string{"a", "b"}, Degraded: "open: the deadline passed"},
@@ -31,7 +31,7 @@ func TestDeadline(t *testing.T) {
 			}
 		}
 		e.mu.Unlock()
-		g.release(e, -1, true)
+		c.release(e, true)
 		r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, DeadlineMS: 3600000})
 		if err != nil || r.Degraded != "" || len(r.Items) != 1 || r.Items[0] != "b" {
 			t.Errorf("in time: %+v, %v", r, err)

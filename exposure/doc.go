@@ -56,6 +56,6 @@
 // # Limits and compatibility
 //
 // 20,000 ids a request, 256 bytes an id, 8 MiB a request, 64 shards a user. Past a limit there is an
-// error that names the field, never a cut. What a changed policy finds stays until that drops it. A changed time zone
-// applies to what comes after the change.
+// error that names the field, never a cut. A changed policy keeps what is stored until it expires. A changed time zone
+// applies to later events.
 package exposure

@@ -19,11 +19,10 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/clock"
 	"jianguo/internal/must"
-	"jianguo/internal/wait"
 )
 
-// checkKind refuses a kind that is not one of those given.
 func checkKind(kind state.EventKind, known []string) error {
 	switch {
 	case slices.Contains(known, string(kind)):
@@ -46,7 +45,7 @@ type Event struct {
 	From  string // the other user, of Link and Unlink
 }
 
-// checkEvent is all but what wire.Query has checked, the ids, of which there are so many.
+// checkEvent checks an event with so many items, whose ids wire.Query has checked.
 func checkEvent(kind state.EventKind, user, from string, items int) error {
 	if err := wire.CheckName("user", user, true); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (s *core) kindOf(subject string) (state.EventKind, error) {
 	return state.EventKind(name), nil
 }
 
-// payload encodes the event with items [from, to). Package must ends it, and parts.
+// payload encodes the event with items [from, to). It and parts panic on errors (must).
 func (e *Event) payload(from, to int) []byte {
 	return must.Get(json.Marshal(struct {
 		User  string    `json:"user"`
@@ -107,7 +106,7 @@ func eventTime(at string) (time.Time, error) {
 }
 
 // decodeReport reads {user, items, at?, scene?} or {user, from}: an event of a kind, which the body may name as
-// well; without one, the body names one of those that are known. Played is seen.
+// well; without one, the body names one of those that are known. The kind played counts as seen.
 func decodeReport(body []byte, kind state.EventKind, known []string) (Event, error) {
 	return must.Try(func() Event {
 		var q wire.Query
@@ -143,8 +142,7 @@ func (s *Store) Report(ctx context.Context, body []byte, kind state.EventKind) e
 	return s.Expose(ctx, ev)
 }
 
-// maxEventBytes keeps an event well under what a bus carries in one message; longer
-// reports become several events.
+// maxEventBytes is well under what a bus carries in one message. Longer reports become several events.
 const maxEventBytes = 256 << 10
 
 // Expose logs an event and returns when it is durable and applied: every Filter that begins
@@ -194,8 +192,8 @@ func (e *Event) parts() iter.Seq[[]byte] {
 	}
 }
 
-// event is an entry of the log, decoded, or what such an event means for a user with whom its own is linked.
-type event struct {
+// logEvent is an entry of the log, decoded, or what such an event means for a user with whom its own is linked.
+type logEvent struct {
 	state.Event
 	user, scene string
 	q           *wire.Query // the items
@@ -203,24 +201,25 @@ type event struct {
 	below       []string    // of an un-see and a forget: users whose histories count, and who are told
 }
 
-// states are where users' states are kept: the file (writer), or a Redis (owner). Package must ends linksOf and tell.
+// states are where users' states are kept: the file (writer), or a Redis (owner). linksOf and applyFollowUp panic on
+// errors (must).
 type states interface {
 	// apply applies an event to the state of its user in a history, and returns the links that the state had.
-	apply(ctx context.Context, history string, ev *event) (state.Links, error)
+	apply(ctx context.Context, history string, ev *logEvent) (state.Links, error)
 	// linksOf lists the links of a user in all histories.
 	linksOf(ctx context.Context, user string) state.Links
-	// tell has an event applied that follows from one of another user.
-	tell(ctx context.Context, ev *event)
+	// applyFollowUp has an event applied that follows from one of another user.
+	applyFollowUp(ctx context.Context, ev *logEvent)
 }
 
 // decode reads an entry of the log, its items into q. An event counts when it was logged. Nothing expires because
 // of a log whose clock is wrong.
-func (s *core) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
-	return must.Try(func() *event {
+func (s *core) decode(e eventlog.Entry, q *wire.Query) (*logEvent, error) {
+	return must.Try(func() *logEvent {
 		kind := must.Get(s.kindOf(e.Subject))
 		must.Do(q.Decode(e.Data))
 		must.Do(checkEvent(kind, q.User, q.From, q.Len()))
-		ev := &event{user: q.User, scene: q.Scene, q: q, seq: e.Seq}
+		ev := &logEvent{user: q.User, scene: q.Scene, q: q, seq: e.Seq}
 		ev.Kind, ev.From, ev.At = kind, q.From, must.Get(eventTime(q.At))
 		ev.Logged, ev.Now = e.Time.In(s.cfg.Location), s.cfg.Clock().In(s.cfg.Location)
 		if ev.Logged.Before(ev.Now) {
@@ -230,8 +229,7 @@ func (s *core) decode(e eventlog.Entry, q *wire.Query) (*event, error) {
 	})
 }
 
-// historiesOf lists the histories that an event may change.
-func (s *core) historiesOf(ev *event) (list []string) {
+func (s *core) historiesOf(ev *logEvent) (list []string) {
 	switch {
 	case ev.Kind == state.Imported:
 		return []string{""}
@@ -252,7 +250,7 @@ func (s *core) historiesOf(ev *event) (list []string) {
 
 // apply applies an event of the log to histories of its user, and has done what it means for other users. With an
 // error that is refused, it has changed nothing.
-func (s *core) apply(ctx context.Context, to states, ev *event, histories []string) error {
+func (s *core) apply(ctx context.Context, to states, ev *logEvent, histories []string) error {
 	s.metrics.events.WithLabelValues(string(ev.Kind)).Inc()
 	links := state.LinkReader(func(user string) (state.Links, error) {
 		return must.Try(func() state.Links { return to.linksOf(ctx, user) })
@@ -266,12 +264,12 @@ func (s *core) apply(ctx context.Context, to states, ev *event, histories []stri
 		}
 		if ev.Kind == state.Unsee { // of all histories of all of them, or of none
 			for _, user := range append([]string{ev.user}, ev.below...) {
-				try := *ev
-				try.Try, try.user, try.below = true, user, nil
-				s.spread(ctx, to, &try, histories)
+				dryRun := *ev
+				dryRun.DryRun, dryRun.user, dryRun.below = true, user, nil
+				s.applyUnchecked(ctx, to, &dryRun, histories)
 			}
 		}
-		s.spread(ctx, to, ev, histories)
+		s.applyUnchecked(ctx, to, ev, histories)
 		if ev.Kind == state.Seen {
 			s.popular.Add(ev.q, ev.At, ev.Now)
 		}
@@ -281,8 +279,8 @@ func (s *core) apply(ctx context.Context, to states, ev *event, histories []stri
 // refused says whether an error of apply is the outcome of the event, rather than a failure of the machine.
 func refused(err error) bool { return errors.Is(err, ErrExceptions) || errors.Is(err, ErrLink) }
 
-// spread applies an event without a check. Package must ends it.
-func (s *core) spread(ctx context.Context, to states, ev *event, histories []string) {
+// applyUnchecked applies an event without a check. It panics on errors (must).
+func (s *core) applyUnchecked(ctx context.Context, to states, ev *logEvent, histories []string) {
 	if ev.Kind.Items() {
 		ev.Keys = ev.q.Keys(nil, wire.Seed(&s.secret, ev.user))
 	}
@@ -293,14 +291,14 @@ func (s *core) spread(ctx context.Context, to states, ev *event, histories []str
 	for _, history := range histories {
 		links.Join(must.Get(to.apply(ctx, history, ev)))
 	}
-	for _, other := range ev.others(links) {
-		to.tell(ctx, other)
+	for _, other := range ev.followUps(links) {
+		to.applyFollowUp(ctx, other)
 	}
 }
 
-// others are what an event means for other users. links are those that its user had. An un-see and a forget say from
+// followUps are what an event means for other users. links are those that its user had. An un-see and a forget say from
 // whom they come, and go no further: owners of two partitions may take links at once that form a circle.
-func (ev *event) others(links state.Links) (list []*event) {
+func (ev *logEvent) followUps(links state.Links) (list []*logEvent) {
 	add := func(kind state.EventKind, user, from string) {
 		other := *ev
 		other.Kind, other.user, other.From, other.below = kind, user, from, nil
@@ -325,29 +323,29 @@ func (ev *event) others(links state.Links) (list []*event) {
 	return list
 }
 
-// forgetElsewhere removes what is kept of a user outside of states. Package must ends it, and what follows.
+// forgetElsewhere removes what is kept of a user outside of states. It and what follows panic on errors (must).
 func (s *core) forgetElsewhere(ctx context.Context, user string) {
 	if s.cfg.Forgotten != nil {
-		s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) })
+		s.retry(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) })
 	}
-	s.insist(ctx, "erase a trace", func() error { return s.Traces.Erase(ctx, user) })
+	s.retry(ctx, "erase a trace", func() error { return s.Traces.Erase(ctx, user) })
 }
 
-// setAside keeps an entry that can never be applied.
-func (s *core) setAside(ctx context.Context, e eventlog.Entry, reason error) {
+// bury keeps an entry that can never be applied as a dead letter.
+func (s *core) bury(ctx context.Context, e eventlog.Entry, reason error) {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
 	user := wire.UserOf(e.Data)
 	if s.cfg.Dead != nil {
-		s.insist(ctx, "keep a refused event", func() error { return s.cfg.Dead(ctx, e, user, reason) })
+		s.retry(ctx, "keep a refused event", func() error { return s.cfg.Dead(ctx, e, user, reason) })
 	}
 	s.traceReport(e, e.Subject, &wire.Query{User: user}, reason)
 }
 
 var errStopped = errors.New("exposure: stopped")
 
-// insist tries again until it has done what must happen before an entry counts as applied.
-func (s *core) insist(ctx context.Context, what string, do func() error) {
+// retry tries again until it has done what must happen before an entry counts as applied.
+func (s *core) retry(ctx context.Context, what string, do func() error) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		err := do()
 		if err == nil {
@@ -356,7 +354,7 @@ func (s *core) insist(ctx context.Context, what string, do func() error) {
 		if ctx.Err() == nil {
 			s.cfg.Logger.Error("exposure: events wait, trying again", "to", what, "err", err)
 		}
-		if wait.For(ctx, pause) != nil {
+		if clock.Sleep(ctx, pause) != nil {
 			must.Do(fmt.Errorf("%w: %s: %w", errStopped, what, err))
 		}
 	}

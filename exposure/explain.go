@@ -20,19 +20,18 @@ func (s *Store) Explain(ctx context.Context, user, item, scene string) (*trace.E
 			return &trace.Explanation{User: user, Item: item, Reasons: []string{"the scene reads no history"},
 				Histories: []trace.History{}}
 		}
-		return s.evidence(ctx, user, scene, s.story(item)).Explain()
+		return s.evidence(ctx, user, scene, s.storyItems(item)).Explain()
 	})
 }
 
-// story lists an item and the others of its story.
-func (s *Store) story(item string) []string {
+func (s *Store) storyItems(item string) []string {
 	if s.cfg.Stories == nil {
 		return []string{item}
 	}
 	return append([]string{item}, s.cfg.Stories.Others(item)...)
 }
 
-// evidence is what states hold of items, as a filter would find it. Package must ends it.
+// evidence is what states hold of items, as a filter would find it. It panics on errors (must).
 func (s *Store) evidence(ctx context.Context, user, scene string, items []string) (ev trace.Evidence) {
 	must.Do(s.checkQuery(user, scene, items))
 	for _, history := range s.scene(scene).Reads {
@@ -45,10 +44,8 @@ func (s *Store) evidence(ctx context.Context, user, scene string, items []string
 	return ev
 }
 
-// UserHash stands for a user in logs.
 func (s *Store) UserHash(user string) string { return wire.UserHash(&s.secret, user) }
 
-// traceReport records an event of the log.
 func (s *core) traceReport(e eventlog.Entry, what string, q *wire.Query, outcome error) {
 	if l := s.Traces.Begin(q.User, what); l != nil {
 		l.Report(e, q, outcome)
@@ -63,7 +60,7 @@ func (s *Store) traceFilter(ctx context.Context, r *request, o wire.Outcome) {
 		evidence := func(items []string) (trace.Evidence, error) {
 			return must.Try(func() trace.Evidence { return s.evidence(ctx, r.User, r.Scene, items) })
 		}
-		l.Answer(&r.answer, o, evidence, s.story)
+		l.Answer(&r.answer, o, evidence, s.storyItems)
 		s.Traces.End(l)
 	}
 }
@@ -95,24 +92,24 @@ func (s *Store) checkQuery(user, scene string, items []string) error {
 	return s.Err()
 }
 
-// queryIn is Query in one history. Package must ends it.
+// queryIn is Query in one history. It panics on errors (must).
 func (s *Store) queryIn(ctx context.Context, history, user string, items []string) trace.History {
 	pol := s.policies[history]
-	g, e, _ := s.entry(history, user)
+	c, e, _ := s.entry(history, user)
 	if s.fleet != nil {
 		if _, _, err := s.fleet.refresh(ctx, e, nil, nil); err != nil {
-			g.release(e, -1, true)
+			c.release(e, true)
 			must.Do(err)
 		}
 	}
 	e.mu.Lock()
-	defer g.unlock(e, true)
+	defer c.unlockAndRelease(e, true)
 	must.Do(s.load(ctx, e))
 	must.Do(e.st.Need(s.db.fetch(ctx)))
 	now := s.cfg.Clock().In(s.cfg.Location)
 	info := e.st.Describe(pol, now)
 	info.User, info.History, info.Kinds = user, history, s.cfg.Kinds[history]
-	v := e.st.Look(pol, now, 1)
+	v := e.st.View(pol, now, 1)
 	seed := wire.Seed(&s.secret, user)
 	for _, item := range items {
 		info.Items = append(info.Items, e.st.Find(pol, v, now, item, wire.Key([]byte(item), seed)))

@@ -19,14 +19,13 @@ import (
 
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
+	"jianguo/internal/clock"
 	"jianguo/internal/disk"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/wait"
 	"jianguo/internal/wrap"
 )
 
-// format is the version of the file that this program writes and reads.
 const fileFormat = "1"
 
 // schema of the state file. Heads are clustered by user, so that a flush in key
@@ -62,7 +61,7 @@ func CreateFile(ctx context.Context, path string, random io.Reader) error {
 }
 
 // writeSchema writes the schema and the secret. Page size can only be chosen
-// before the file is in WAL mode, hence a connection of its own. Package must ends it.
+// before the file is in WAL mode, hence a connection of its own. It panics on errors (must).
 func writeSchema(ctx context.Context, path string, random io.Reader) {
 	db := must.Get(sql.Open("sqlite3", FileDSN(path, "")))
 	defer db.Close()
@@ -99,7 +98,7 @@ func CopyFile(ctx context.Context, path, to string, seq uint64) error {
 			if n >= seq {
 				break
 			}
-			must.Dof(wait.For(ctx, 50*time.Millisecond), "it holds events up to %d of %d", n, seq)
+			must.Dof(clock.Sleep(ctx, 50*time.Millisecond), "it holds events up to %d of %d", n, seq)
 		}
 		must.Do(sqlite.CopyTo(ctx, db, to))
 	}), "exposure: backup of %s", path)
@@ -154,9 +153,10 @@ const putLog = "UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END W
 // files), and the time by which data expired last.
 const putMeta = "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 
-// one calls use with the only value of a query for a key, whose bytes are valid during the call. found is
+// readBlob calls use with the only value of a query for a key, whose bytes are valid during the call. found is
 // false where there is none. At most readConnections do so at once; others wait, no longer than ctx.
-func (d *database) one(ctx context.Context, use func([]byte) error, query string, key ...any) (found bool, err error) {
+func (d *database) readBlob(ctx context.Context, use func([]byte) error, query string, key ...any) (
+	found bool, err error) {
 	select {
 	case d.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -179,19 +179,18 @@ func (d *database) one(ctx context.Context, use func([]byte) error, query string
 // load is the state of an address, without its shards.
 func (d *database) load(ctx context.Context, addr state.Address) (*state.State, error) {
 	s := &state.State{}
-	_, err := d.one(ctx, func(b []byte) (err error) {
+	_, err := d.readBlob(ctx, func(b []byte) (err error) {
 		s, err = state.DecodeHead(b, addr)
 		return err
 	}, "SELECT head FROM user WHERE history = ? AND user = ?", addr.History, addr.User)
 	return s, wrap.Err(err, "exposure: read user %q", addr.User)
 }
 
-// fetch reads shards.
 func (d *database) fetch(ctx context.Context) state.Fetcher {
 	return func(shards []*state.Shard) error {
 		for _, sh := range shards {
 			decode := func(b []byte) error { return state.DecodeShard(b, sh) }
-			found, err := d.one(ctx, decode, "SELECT data FROM shard WHERE id = ?", sh.ID())
+			found, err := d.readBlob(ctx, decode, "SELECT data FROM shard WHERE id = ?", sh.ID())
 			switch {
 			case err != nil:
 				return fmt.Errorf("exposure: read shard %d: %w", sh.ID(), err)
@@ -242,8 +241,8 @@ func VerifyFile(ctx context.Context, path string) (state.Report, error) {
 	return v.Report, wrap.Err(err, "exposure: verify %s", path)
 }
 
-// recordOf is a row of the table user with its shards, as a Redis would have it; Err says why it is none. Package must
-// ends it.
+// recordOf is a row of the table user with its shards, as a Redis would have it; Err says why it is none. It panics on
+// errors (must).
 func recordOf(ctx context.Context, db sqlite.Querier, row *sql.Rows) (f redis.Found, st *state.State) {
 	f.Record = &redis.Record{Version: redis.Moved, Stored: redis.Moved.String(), Shards: map[int64][]byte{}}
 	must.Do(row.Scan(&f.History, &f.User, &f.Head))

@@ -15,7 +15,7 @@ import (
 	"jianguo/exposure/state"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 )
 
 // Format is the form of an answer's bytes.
@@ -65,10 +65,9 @@ func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format
 	return r.answer.AppendJSON(dst, o), o, nil
 }
 
-// told says that the request asks for what items tell, not only for the items.
-func (r *request) told() bool { return r.Scope == "telling" || r.Scope == "story" }
+// wantsStories says that what the other items of a story were shown counts as well.
+func (r *request) wantsStories() bool { return r.Scope == "telling" || r.Scope == "story" }
 
-// check is what a filter request has to fulfil.
 func (r *request) check() error {
 	if err := cmp.Or(wire.CheckName("user", r.User, true), wire.CheckName("scene", r.Scene, false)); err != nil {
 		return err
@@ -111,7 +110,7 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 		defer cancel()
 	}
 	degraded := ""
-	if r.told() {
+	if r.wantsStories() {
 		if s.cfg.Stories == nil {
 			return wire.Outcome{}, wire.Invalidf("scope", "%s is not available: this service has no articles", r.Scope)
 		}
@@ -121,7 +120,7 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 		}
 	}
 	r.order = r.order[:0]
-	if err := s.look(ctx, r); err != nil {
+	if err := s.markSeen(ctx, r); err != nil {
 		degraded = s.degrade(r, err)
 	}
 	n := r.Len()
@@ -147,14 +146,14 @@ func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 func (s *Store) keysOf(r *request, dst []uint32, user string) []uint32 {
 	seed := wire.Seed(&s.secret, user)
 	dst = r.Keys(dst, seed)
-	if r.told() {
+	if r.wantsStories() {
 		dst = r.stories.AppendKeys(dst, seed)
 	}
 	return dst
 }
 
-// look marks the keys by the histories that the scene reads, of the user and of those linked to the user.
-func (s *Store) look(ctx context.Context, r *request) (err error) {
+// markSeen marks the keys by the histories that the scene reads.
+func (s *Store) markSeen(ctx context.Context, r *request) (err error) {
 	reads := s.scene(r.Scene).Reads
 	if s.fleet != nil {
 		var cancel context.CancelFunc
@@ -162,7 +161,7 @@ func (s *Store) look(ctx context.Context, r *request) (err error) {
 		defer cancel()
 	}
 	for i, history := range reads {
-		if err = s.lookIn(ctx, r, history, i == 0); err != nil {
+		if err = s.markInHistory(ctx, r, history, i == 0); err != nil {
 			break
 		}
 	}
@@ -174,37 +173,31 @@ func (s *Store) look(ctx context.Context, r *request) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.told() {
+	if r.wantsStories() {
 		r.stories.Spread(r.Scope == "story", r.Adds, r.keys, r.marks)
 	}
 	r.sortOrder()
 	return nil
 }
 
-// lookIn marks the keys by one history. What another one than the first holds is never relaxed.
-func (s *Store) lookIn(ctx context.Context, r *request, history string, first bool) error {
+// markInHistory marks the keys by one history, of the user and of those linked to the user. What another history than
+// the first holds is never relaxed.
+func (s *Store) markInHistory(ctx context.Context, r *request, history string, first bool) error {
 	r.users = append(r.users[:0], r.User)
 	for i := 0; i < len(r.users); i++ {
-		keys, marks := &r.keys, &r.marks
-		if i > 0 {
-			keys = &r.otherKeys
-		}
-		if i > 0 || !first {
-			marks = &r.otherMarks
-		}
-		if err := s.lookAt(ctx, r, history, r.users[i], keys, marks, i > 0 || first); err != nil {
+		firstState := first && i == 0
+		if err := s.markByState(ctx, r, history, r.users[i], firstState); err != nil {
 			return err
 		}
-		if i > 0 || !first {
-			r.join(first)
+		if !firstState {
+			r.mergeMarks(first)
 		}
 		r.users = state.Union(r.users, r.links.From)
 	}
 	return nil
 }
 
-// join adds otherMarks to the marks.
-func (r *request) join(relaxed bool) {
+func (r *request) mergeMarks(relaxed bool) {
 	for i, mark := range r.otherMarks {
 		if mark == kernel.InShard && !relaxed {
 			mark = kernel.Exact
@@ -215,96 +208,107 @@ func (r *request) join(relaxed bool) {
 	}
 }
 
-// lookAt marks keys by one state, which it reads if it is not in memory. It computes the keys if they are not those of
-// the history before.
-func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
-	keys *[]uint32, marks *[]byte, compute bool) (err error) {
+// markByState marks keys by the state of a user in one history, which it reads if it is not in memory: of the first
+// state, the user's own, r.keys into r.marks; of a later history of the user, the same keys into r.otherMarks; of a
+// linked user, r.otherKeys into r.otherMarks.
+func (s *Store) markByState(ctx context.Context, r *request, history, user string, first bool) (err error) {
 	if err := s.notReady(); err != nil {
 		return err
 	}
-	g, e, known := s.entry(history, user)
+	c, e, known := s.entry(history, user)
 	now := s.cfg.Clock().In(s.cfg.Location)
 	// Checked again: if the store failed and resumed meanwhile, the entry may lack events
 	// that are still to be read from the log.
 	if err := s.notReady(); err != nil {
-		g.release(e, -1, known)
+		c.release(e, known)
 		return err
 	}
 	var version func() (string, error)
 	if s.fleet != nil && known { // the answer is not waited for yet
 		version = s.fleet.Redis.Ask(ctx, e.addr)
 	}
-	if compute {
+	keys, marks, aged := &r.keys, &r.marks, len(r.order)
+	if user != r.User {
+		keys = &r.otherKeys
+	}
+	if !first {
+		marks = &r.otherMarks
+	}
+	if first || user != r.User {
 		*keys = s.keysOf(r, *keys, user)
 	}
 	*marks = slices.Grow((*marks)[:0], len(*keys))[:len(*keys)]
-	order := len(r.order)
-	var exact, inShards int // in the last view
-	var done, fetched bool
-	defer func() {
-		if err == nil {
-			s.metrics.looked(fetched, exact, inShards)
-		}
-	}()
+	var exact, inShards int // by the last view
 	mark := func(v *state.View) {
-		r.order = r.order[:order]
-		if n := r.Len(); r.told() && marks == &r.marks { // the first state: items that it holds need no story
-			exact, inShards = s.markKeys(v, r, (*keys)[:n], (*marks)[:n])
-			r.stories.Find(s.cfg.Stories, &r.Query, (*marks)[:n], r.AtLeast > 0)
-			*keys = r.stories.AppendKeys((*keys)[:n], wire.Seed(&s.secret, user))
-			*marks = slices.Grow((*marks)[:n], len(*keys)-n)[:len(*keys)]
-			v.Mark((*keys)[n:], (*marks)[n:])
-			return
+		r.order = r.order[:aged]
+		if first && r.wantsStories() { // items that this state holds need no story
+			exact, inShards = s.markAndFindStories(v, r)
+		} else {
+			exact, inShards = s.markKeys(v, r, *keys, *marks)
 		}
-		exact, inShards = s.markKeys(v, r, *keys, *marks)
 	}
+	var done, fetched bool
 	if s.fleet != nil {
-		done, fetched, err = s.fleet.refresh(ctx, e, version, func() bool { return lookView(e, now, mark) })
+		done, fetched, err = s.fleet.refresh(ctx, e, version, func() bool { return useView(e, now, mark) })
 	}
 	if !done && err == nil {
-		done, err = enter(ctx, e, now, mark)
+		done, err = useViewOrLock(ctx, e, now, mark)
 	}
 	if done || err != nil {
-		g.release(e, -1, known || err == nil)
-		return err
+		c.release(e, known || err == nil)
+	} else {
+		fetched = fetched || e.st == nil
+		if err = s.loadWhole(ctx, e); err == nil {
+			mark(e.st.View(e.pol, now, e.hits))
+		}
+		c.unlockAndRelease(e, known || err == nil)
 	}
-	fetched = fetched || e.st == nil
-	if err = s.read(ctx, e); err == nil {
-		mark(e.st.Look(e.pol, now, e.hits))
+	if err == nil {
+		s.metrics.marked(fetched, exact, inShards)
 	}
-	g.unlock(e, known || err == nil)
 	return err
 }
 
-// enter answers from the view in memory, or else locks the entry. It waits for another request that is reading the
-// user's row no longer than ctx.
-func enter(ctx context.Context, e *entry, now time.Time, mark func(*state.View)) (done bool, err error) {
+// markAndFindStories marks the request's items by the first state, then finds the stories of those that it does not
+// hold, and marks the other items of these stories.
+func (s *Store) markAndFindStories(v *state.View, r *request) (exact, inShards int) {
+	n := r.Len()
+	exact, inShards = s.markKeys(v, r, r.keys[:n], r.marks[:n])
+	r.stories.Find(s.cfg.Stories, &r.Query, r.marks[:n], r.AtLeast > 0)
+	r.keys = r.stories.AppendKeys(r.keys[:n], wire.Seed(&s.secret, r.User))
+	r.marks = slices.Grow(r.marks[:n], len(r.keys)-n)[:len(r.keys)]
+	v.Mark(r.keys[n:], r.marks[n:])
+	return exact, inShards
+}
+
+// useViewOrLock marks keys by the view in memory, or else locks the entry. It waits for another request that is
+// reading the user's row no longer than ctx.
+func useViewOrLock(ctx context.Context, e *entry, now time.Time, mark func(*state.View)) (done bool, err error) {
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
 		if e.mu.TryRLock() {
-			done = lookView(e, now, mark)
+			done = useView(e, now, mark)
 			e.mu.RUnlock()
 		}
 		if done || e.mu.TryLock() {
 			return done, nil
 		}
-		if err := wait.For(ctx, pause); err != nil {
+		if err := clock.Sleep(ctx, pause); err != nil {
 			return false, err
 		}
 	}
 }
 
-// lookView marks the keys by the view, if there is one that is still valid. The caller holds
-// e.mu for reading.
-func lookView(e *entry, now time.Time, mark func(*state.View)) bool {
-	if e.st == nil || e.st.Kept() == nil || now.Unix() >= e.st.Kept().Until {
+// useView marks keys by the view in memory, if there is one that is still valid. The caller holds e.mu for reading.
+func useView(e *entry, now time.Time, mark func(*state.View)) bool {
+	if e.st == nil || e.st.CachedView() == nil || now.Unix() >= e.st.CachedView().Until {
 		return false
 	}
-	mark(e.st.Kept())
+	mark(e.st.CachedView())
 	return true
 }
 
-// read makes sure that the whole state is in memory. The caller holds e.mu.
-func (s *Store) read(ctx context.Context, e *entry) error {
+// loadWhole makes sure that the whole state is in memory. The caller holds e.mu.
+func (s *Store) loadWhole(ctx context.Context, e *entry) error {
 	if err := s.load(ctx, e); err != nil {
 		return err
 	}
@@ -318,7 +322,7 @@ func (s *Store) read(ctx context.Context, e *entry) error {
 // markKeys marks keys by a view, counts those it holds, and notes the age of those that only shards hold for at_least.
 func (s *Store) markKeys(v *state.View, r *request, keys []uint32, marks []byte) (exact, inShards int) {
 	exact, inShards = v.Mark(keys, marks)
-	if s.metrics.looks.Add(1)%rateEvery == 1 {
+	if s.metrics.viewsUsed.Add(1)%rateEvery == 1 {
 		s.metrics.measureRate(v)
 	}
 	r.links = v.Links

@@ -9,9 +9,9 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
+	"jianguo/internal/clock"
+	"jianguo/internal/health"
 	"jianguo/internal/must"
-	"jianguo/internal/streams"
-	"jianguo/internal/wait"
 )
 
 // Shared is a store whose states are in a Redis, for several services at once. Each of them answers
@@ -31,14 +31,14 @@ type fleet struct {
 	*Shared
 	log *eventlog.NATS
 
-	again   atomic.Pointer[chan struct{}]  // what a change of masters ends: the watch loop closes and replaces it
+	again   atomic.Pointer[chan struct{}]  // closed and replaced by watch when the masters have changed
 	evicts  atomic.Value                   // string: the policy by which Redis drops keys; "": it does not
-	trouble streams.Trouble                // why Redis did not answer
+	trouble health.Trouble                 // why Redis did not answer
 	pending [redis.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
-	failing [redis.Partitions]streams.Trouble
+	failing [redis.Partitions]health.Trouble
 }
 
-// openFleet makes the store one whose states are in Redis, until running ends. Package must ends it.
+// openFleet makes the store one whose states are in Redis, until running ends. It panics on errors (must).
 func (s *Store) openFleet(ctx, running context.Context) {
 	log, ok := s.cfg.Log.(*eventlog.NATS)
 	if !ok {
@@ -50,14 +50,13 @@ func (s *Store) openFleet(ctx, running context.Context) {
 	f.evicts.Store("")
 	f.adoptSecret(ctx)
 	s.fleet = f
-	f.Owners.Own = f.keep
+	f.Owners.Own = f.own
 	s.done.Go(func() { f.Owners.Run(running) })
 	s.done.Go(func() { f.watch(running) })
 	s.ready.Store(true)
 }
 
-// adoptSecret makes the secret in Redis that of the store, or, in a new Redis, that of the file the one in Redis.
-// Package must ends it.
+// adoptSecret reads the secret from Redis, or puts that of the file into a new Redis. It panics on errors (must).
 func (f *fleet) adoptSecret(ctx context.Context) {
 	secret := must.Get(f.Redis.Secret(ctx, nil))
 	if secret == nil {
@@ -103,7 +102,7 @@ func (f *fleet) watch(ctx context.Context) {
 			again := make(chan struct{})
 			close(*f.again.Swap(&again))
 		}
-		_ = wait.For(ctx, time.Second)
+		_ = clock.Sleep(ctx, time.Second)
 	}
 }
 
@@ -127,15 +126,15 @@ func (s *Store) Trouble() error {
 	return nil
 }
 
-// refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state
-// in memory before the answer is there; done is true if that was of this version, and look returned true. fetched says
-// that the state was read.
-func (f *fleet) refresh(ctx context.Context, e *entry, version func() (string, error), look func() bool) (
+// refresh reads the entry's state from Redis. If version is given, which waits for the version in Redis, use is called
+// before the answer is there; done says that use returned true and that the state in memory was of this version, which
+// is then not read. fetched says that the state was read.
+func (f *fleet) refresh(ctx context.Context, e *entry, version func() (string, error), use func() bool) (
 	done, fetched bool, err error) {
 	if version != nil {
 		e.mu.RLock()
 		have, known := e.version, e.st != nil
-		done = look()
+		done = use()
 		e.mu.RUnlock()
 		if v, err := version(); err == nil && known && v == have {
 			return done, false, nil

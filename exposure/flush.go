@@ -101,12 +101,12 @@ func (s *writer) release(ctx context.Context) {
 	}
 }
 
-// flushTx is the transaction of one flush. Package must ends its methods.
+// flushTx is the transaction of one flush. Its methods panic on errors (must).
 type flushTx struct{ *sql.Tx }
 
 func (f flushTx) exec(text string, args ...any) { must.Get(f.Exec(text, args...)) }
 
-// writeAll returns how many bytes it has written. Package must ends it.
+// writeAll returns how many bytes it has written. It panics on errors (must).
 func (s *writer) writeAll(list []*entry, forgotten []string, gen uint64, at eventlog.Point) (written int) {
 	must.Do(s.cfg.Fail("flush-begin"))
 	ctx := context.Background() // a flush that began is finished, even if its caller has stopped waiting
@@ -115,7 +115,7 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen uint64, at even
 	f := flushTx{tx}
 	for _, e := range list {
 		must.Dof(must.Catch(func() {
-			snap := s.take(e, gen)
+			snap := s.imageOf(e, gen)
 			f.put(e.addr, snap)
 			written += snap.Size()
 			must.Do(s.cfg.Fail("flush-write"))
@@ -137,8 +137,8 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen uint64, at even
 	return written
 }
 
-// take is the image of an entry as it was when the flush began.
-func (s *writer) take(e *entry, gen uint64) *state.Snapshot {
+// imageOf is the image of an entry as it was when the flush began.
+func (s *writer) imageOf(e *entry, gen uint64) *state.Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if snap := e.frozen; snap != nil {
@@ -179,6 +179,6 @@ func (s *writer) afterFlush(list []*entry) {
 		if idle {
 			e.st = nil
 		}
-		s.cache.Load().unlock(e, !idle)
+		s.cache.Load().unlockAndRelease(e, !idle)
 	}
 }

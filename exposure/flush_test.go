@@ -17,8 +17,8 @@ import (
 // stateOf returns what a store remembers of a user.
 func stateOf(t *testing.T, s *Store, user string) string {
 	t.Helper()
-	g, e, _ := s.entry("", user)
-	defer g.release(e, -1, true)
+	c, e, _ := s.entry("", user)
+	defer c.release(e, true)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := s.load(t.Context(), e); err != nil {
@@ -163,8 +163,8 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestDamagedShard: filters of a user with a damaged shard are degraded, and the event that needs the shard sets the user
-// aside; events of others go on.
+// TestDamagedShard: filters of a user with a damaged shard are degraded, and the event that needs the shard sets the
+// user aside; events of others go on.
 func TestDamagedShard(t *testing.T) {
 	for _, broken := range []string{"DELETE FROM shard", "UPDATE shard SET data = substr(data, 1, 20) || x'ffff' || substr(data, 23)"} {
 		f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Slots: 4, Capacity: 64, Tail: 16}}})

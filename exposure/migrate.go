@@ -20,7 +20,6 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// moveBatch is how many users are moved at once.
 const moveBatch = 256
 
 // Move is a move of histories between a state file and a Redis.
@@ -31,9 +30,8 @@ type Move struct {
 	Progress func(stage string, done, total int64)
 }
 
-// Import copies the histories of the file into the Redis, compares both, and gives the Redis the secret without which
-// no service takes it. What a move before that was interrupted has written goes first. ready may refuse the file for
-// what it says of itself.
+// Import copies the histories of the file into the Redis, compares both, and then stores the secret, without which no
+// service uses the Redis. It first removes what an interrupted move has written. ready may refuse the file by its meta.
 func (m *Move) Import(ctx context.Context, ready func(meta map[string]string) error) (moved int64, err error) {
 	return must.Try(func() int64 {
 		db := must.Get(sql.Open("sqlite3", FileDSN(m.File, "mode=ro&_query_only=on")))
@@ -79,7 +77,8 @@ func (m *Move) rows(ctx context.Context, db *sql.DB, what string, use func([]red
 	return n, err
 }
 
-// write is what the Redis is to hold of a row: with the shards, and how long the history stays. Package must ends it.
+// write is what the Redis is to hold of a row: with the shards, and how long the history stays. It panics on errors
+// (must).
 func (m *Move) write(ctx context.Context, db *sql.DB, row *sql.Rows) (w redis.Write) {
 	f, st := recordOf(ctx, db, row)
 	if f.Err == nil && len(f.Shards) < len(st.Shards()) {
@@ -117,8 +116,7 @@ func (m *Move) compare(ctx context.Context, writes []redis.Write) error {
 	return nil
 }
 
-// Export makes a state file of what the Redis holds beside that of the move, and returns its name and the number of
-// histories in it.
+// Export writes what the Redis holds to a new state file beside File, and returns its name and number of histories.
 func (m *Move) Export(ctx context.Context) (fresh string, users int64, err error) {
 	fresh = m.File + ".exported"
 	users, err = must.Try(func() int64 {
@@ -134,7 +132,7 @@ func (m *Move) Export(ctx context.Context) (fresh string, users int64, err error
 	return fresh, users, err
 }
 
-// Replace puts a file in the place of the state file, which keeps another name. At no moment is there none.
+// Replace puts a file in the place of the state file, which keeps another name. At every moment one of them is there.
 func (m *Move) Replace(fresh string) (kept string, err error) {
 	kept = m.File + "." + time.Now().UTC().Format("20060102T150405Z")
 	return kept, must.Catch(func() {
@@ -148,8 +146,7 @@ func (m *Move) Replace(fresh string) (kept string, err error) {
 	})
 }
 
-// watermark is where the embedded log of the directory was applied up to: it must not be applied again. Package must
-// ends it.
+// watermark is the meta of the old file: up to where its log is applied, once only. It panics on errors (must).
 func (m *Move) watermark(ctx context.Context) map[string]string {
 	if _, err := os.Stat(m.File); errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{"applied": "0"}
@@ -160,7 +157,7 @@ func (m *Move) watermark(ctx context.Context) map[string]string {
 	return must.Get(FileMeta(ctx, db))
 }
 
-// fill writes all records into a new file. Package must ends it.
+// fill writes all records into a new file. It panics on errors (must).
 func (m *Move) fill(ctx context.Context, file string, old map[string]string) (users int64) {
 	db := must.Get(sql.Open("sqlite3", FileDSN(file, "_txlock=immediate&_synchronous=FULL")))
 	defer db.Close()

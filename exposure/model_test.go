@@ -161,7 +161,7 @@ type modelHistory struct {
 	*Store
 	cfg    Config
 	fault  atomic.Value // string; the flush loop reads it
-	clock  *clock
+	clock  *testClock
 	pol    state.Policy
 	models map[string]*model
 	rng    *rand.Rand

@@ -12,7 +12,6 @@ import (
 	"jianguo/exposure/state"
 )
 
-// Collectors are the store's metrics, for the caller to register.
 func (s *Store) Collectors() []prometheus.Collector {
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_exposure_" + name, Help: help}, f)
@@ -75,7 +74,7 @@ func (s *Store) lag() float64 {
 	return max(0, float64(log.Last)-float64(s.w.applied.Seq()))
 }
 
-// rateEvery is how many looks at a view there are for one that measures the false-positive rate.
+// rateEvery is how many uses of a view there are for one that measures the false-positive rate.
 const rateEvery = 256
 
 // measureRate tests random keys, which were almost certainly never seen, against a view.
@@ -90,8 +89,8 @@ func (m *metrics) measureRate(v *state.View) {
 	m.fprExpected.Add(n * v.Rate)
 }
 
-// looked counts a look at a user: whether the state had to be read, and ids that it holds.
-func (m *metrics) looked(fetched bool, exact, inShards int) {
+// marked counts a use of a state: whether it had to be read, and ids that it holds.
+func (m *metrics) marked(fetched bool, exact, inShards int) {
 	if m.inExact.Add(float64(exact)); fetched {
 		m.misses.Inc()
 	} else {
@@ -107,7 +106,7 @@ type metrics struct {
 	lost                                    prometheus.Counter
 	flushedUsers, flushedBytes, swept       prometheus.Counter
 	fprTests, fprPositives, fprExpected     prometheus.Counter
-	looks                                   atomic.Uint64 // at views
+	viewsUsed                               atomic.Uint64
 	flushes, stateBytes                     prometheus.Histogram
 	events                                  *prometheus.CounterVec
 	all                                     *prometheus.Registry // of the above

@@ -44,9 +44,9 @@ type owned struct {
 	may     string // of the write: redis.Over, redis.Aside, or neither
 }
 
-// keep is own, and notes for Trouble why it has failed until it applies events again.
-func (f *fleet) keep(ctx context.Context, part int) error {
-	err := f.own(ctx, part)
+// own is applyPartition, and notes for Trouble why that has failed until it applies events again.
+func (f *fleet) own(ctx context.Context, part int) error {
+	err := f.applyPartition(ctx, part)
 	trouble := err
 	if ctx.Err() != nil || errors.Is(err, errMasters) || errors.Is(err, redis.ErrFenced) {
 		trouble = nil
@@ -55,8 +55,8 @@ func (f *fleet) keep(ctx context.Context, part int) error {
 	return err
 }
 
-// own applies a partition until ctx ends, it is fenced, or Redis fails.
-func (f *fleet) own(ctx context.Context, part int) error {
+// applyPartition applies the events of a partition until ctx ends, it is fenced, or Redis fails.
+func (f *fleet) applyPartition(ctx context.Context, part int) error {
 	o, err := f.acquire(ctx, part)
 	defer f.pending[part].Store(0)
 	if err != nil {
@@ -163,7 +163,7 @@ func (o *owner) advance(ctx context.Context) error {
 
 // applyBatch applies a batch in memory and writes the users that it changed.
 func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) error {
-	events, bad := make([]*event, len(batch)), make([]error, len(batch))
+	events, bad := make([]*logEvent, len(batch)), make([]error, len(batch))
 	var addrs []state.Address
 	for i := range batch {
 		events[i], bad[i] = o.decode(batch[i], new(wire.Query))
@@ -182,7 +182,7 @@ func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) error {
 			}
 			outcome := bad[i]
 			if outcome != nil {
-				o.setAside(ctx, e, outcome)
+				o.bury(ctx, e, outcome)
 			} else {
 				if outcome = o.applyOne(ctx, events[i], e.Data); !refused(outcome) {
 					must.Do(outcome)
@@ -197,7 +197,7 @@ func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) error {
 	})
 }
 
-// read reads the heads of users that are not known yet. Package must ends it.
+// read reads the heads of users that are not known yet. It panics on errors (must).
 func (o *owner) read(ctx context.Context, addrs []state.Address) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
@@ -232,8 +232,8 @@ func (o *owner) read(ctx context.Context, addrs []state.Address) {
 	}
 }
 
-// ahead says whether a version is of an owner or an entry that there has not been: all events are later than what has
-// that version.
+// ahead says whether a version is of a later owner than this one, or of an entry beyond the end of the log: the log has
+// lost that end, and all events are later.
 func (o *owner) ahead(v redis.Version) bool {
 	return v.Epoch > o.mark.Epoch || v.Epoch >= o.mark.Base && v.Seq > o.end.Last
 }
@@ -268,7 +268,7 @@ func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 }
 
 // applyOne applies an event, unless a former owner has written it already.
-func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
+func (o *owner) applyOne(ctx context.Context, ev *logEvent, data []byte) error {
 	if p := redis.PartitionOf(ev.user); p != o.part {
 		// Published without a partition, or with one of another number of partitions. An owner that begins again may
 		// have handed it on already: once more it would undo what came since.
@@ -289,11 +289,11 @@ func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
 }
 
 // apply implements states.
-func (o *owner) apply(ctx context.Context, history string, ev *event) (state.Links, error) {
+func (o *owner) apply(ctx context.Context, history string, ev *logEvent) (state.Links, error) {
 	u := o.known[state.Address{History: history, User: ev.user}]
 	links := u.st.Links
 	err := u.st.Apply(o.policies[history], &ev.Event, o.fetch(ctx, u))
-	if err == nil && !ev.Try {
+	if err == nil && !ev.DryRun {
 		u.version, u.changed = redis.Version{Epoch: o.mark.Epoch, Seq: ev.seq}, true
 	}
 	return links, err
@@ -312,21 +312,21 @@ func (o *owner) linksOf(ctx context.Context, user string) (all state.Links) {
 	return all
 }
 
-// tell implements states. Another user may have another owner: the event goes through the log, once. An owner that
-// begins again may have told it already.
-func (o *owner) tell(ctx context.Context, ev *event) {
-	told, n := Event{Kind: ev.Kind, User: ev.user, From: ev.From}, 0
+// applyFollowUp implements states. Another user may have another owner: the event goes through the log, once. An owner that
+// begins again may have appended it already.
+func (o *owner) applyFollowUp(ctx context.Context, ev *logEvent) {
+	followUp, n := Event{Kind: ev.Kind, User: ev.user, From: ev.From}, 0
 	if ev.Kind.Items() {
-		told.Scene, told.Items = ev.scene, ev.q.IDs()
+		followUp.Scene, followUp.Items = ev.scene, ev.q.IDs()
 	}
-	for payload := range told.parts() {
+	for payload := range followUp.parts() {
 		id := fmt.Sprintf("%d %s %s %d", ev.seq, ev.Kind, ev.user, n)
-		must.Get(o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload))
+		must.Get(o.log.AppendOnce(ctx, id, followUp.subject(redis.PartitionOf(ev.user)), payload))
 		n++
 	}
 }
 
-// write writes the users that the batch changed. Package must ends it, and keepLinked.
+// write writes the users that the batch changed. It and keepLinked panic on errors (must).
 func (o *owner) write(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()

@@ -96,9 +96,9 @@ func TestClocksGoForward(t *testing.T) {
 // TestPolicyChanged: after a change between rotate and calendar what was seen before stays as long as the new policy
 // keeps it, through sweeps, restarts and a change back, and goes then.
 func TestPolicyChanged(t *testing.T) {
-	for _, kind := range []state.Kind{state.Rotate, state.Calendar} {
+	for _, kind := range []state.PolicyKind{state.Rotate, state.Calendar} {
 		f := newFixture(t, Config{Policies: map[string]state.Policy{"": {Kind: kind, Capacity: 64, Large: -1, Tail: 16}}})
-		change := func(kind state.Kind) {
+		change := func(kind state.PolicyKind) {
 			f.must(f.Store.Close())
 			f.cfg.Policies = map[string]state.Policy{"": {Kind: kind, Capacity: 64, Large: -1, Tail: 16}}
 			f.open()

@@ -15,19 +15,19 @@ import (
 	"time"
 
 	"jianguo/exposure/wire"
+	"jianguo/internal/clock"
 	"jianguo/internal/disk"
-	"jianguo/internal/wait"
 	"jianguo/internal/wrap"
 )
 
-// PopularItem is an item and how often it was seen, each time weighed by its age: half after PopularHalf.
+// PopularItem is an item and how often it was seen, each time weighed by its age: half after PopularHalfLife.
 type PopularItem struct {
 	ID     string
 	Weight float64
 }
 
-// PopularHalf is how long it takes for an exposure to weigh half.
-const PopularHalf = 12 * time.Hour
+// PopularHalfLife is how long it takes for an exposure to weigh half.
+const PopularHalfLife = 12 * time.Hour
 
 // mostPopular is how many items are counted: the heaviest of twice as many are
 // kept whenever there are those.
@@ -44,8 +44,8 @@ type popularCounts struct {
 	saved  uint64 // of them, those in the file; of Save
 }
 
-// halves is how many times what was seen in 1970 weighs half at a time.
-func halves(at time.Time) float64 { return float64(at.Unix()) / PopularHalf.Seconds() }
+// halfLives is the number of half-lives between 1970 and a time.
+func halfLives(at time.Time) float64 { return float64(at.Unix()) / PopularHalfLife.Seconds() }
 
 // Add counts the items of an event, which happened at a time, or now where that is not known or yet to come: an old
 // exposure, as of an import, makes nothing popular today.
@@ -53,7 +53,7 @@ func (p *popularCounts) Add(q *wire.Query, at, now time.Time) {
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
-	one := halves(at)
+	one := halfLives(at)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.events++
@@ -86,7 +86,7 @@ func (p *popularCounts) Top(n int, at time.Time) []PopularItem {
 	p.mu.Lock()
 	out := make([]PopularItem, 0, len(p.counts))
 	for id, weight := range p.counts {
-		out = append(out, PopularItem{id, math.Exp2(weight - halves(at))})
+		out = append(out, PopularItem{id, math.Exp2(weight - halfLives(at))})
 	}
 	p.mu.Unlock()
 	slices.SortFunc(out, func(a, b PopularItem) int {
@@ -124,7 +124,7 @@ func (p *popularCounts) Save(path string) error {
 
 // SaveLoop writes the file once a minute until the context ends. A crash loses the last minute.
 func (p *popularCounts) SaveLoop(ctx context.Context, path string, logger *slog.Logger) {
-	for wait.For(ctx, time.Minute) == nil {
+	for clock.Sleep(ctx, time.Minute) == nil {
 		if err := p.Save(path); err != nil {
 			logger.Warn("exposure: counts of popular items not written", "err", err)
 		}

@@ -39,8 +39,8 @@ func TestPopular(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Unix(1_800_000_000, 0)
-	countPopular(t, p, now.Add(-2*PopularHalf), "old", "old", "old", "both")
-	countPopular(t, p, now.Add(-PopularHalf), "both", "half")
+	countPopular(t, p, now.Add(-2*PopularHalfLife), "old", "old", "old", "both")
+	countPopular(t, p, now.Add(-PopularHalfLife), "both", "half")
 	countPopular(t, p, now, "new", "both")
 	want := []PopularItem{{"both", 1.75}, {"new", 1}, {"old", 0.75}, {"half", 0.5}}
 	check := func(p *popularCounts) {
@@ -130,9 +130,9 @@ func TestPopularForLong(t *testing.T) {
 	p := &popularCounts{counts: map[string]float64{}}
 	now := time.Unix(1_800_000_000, 0)
 	for i := range 3 * 64 {
-		countPopular(t, p, now.Add(time.Duration(i)*PopularHalf), "always", fmt.Sprint("once", i))
+		countPopular(t, p, now.Add(time.Duration(i)*PopularHalfLife), "always", fmt.Sprint("once", i))
 	}
-	end := now.Add((3*64 - 1) * PopularHalf)
+	end := now.Add((3*64 - 1) * PopularHalfLife)
 	for i, want := range []PopularItem{{"always", 2}, {fmt.Sprint("once", 3*64-1), 1}, {fmt.Sprint("once", 3*64-2), 0.5}} {
 		if got := p.Top(3, end)[i]; got.ID != want.ID || math.Abs(got.Weight-want.Weight) > 1e-9 {
 			t.Errorf("%+v, want %+v", got, want)

@@ -14,10 +14,10 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
+	"jianguo/internal/clock"
+	"jianguo/internal/health"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/streams"
-	"jianguo/internal/wait"
 )
 
 // Store holds every user's exposures. All methods may be called from any goroutine.
@@ -61,7 +61,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// open reads what the store held, and begins. Package must ends it.
+// open reads what the store held, and begins. It panics on errors (must).
 func (s *Store) open(ctx context.Context) {
 	if err := s.popular.Load(s.cfg.Path + popularSuffix); err != nil {
 		s.cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
@@ -79,8 +79,8 @@ func (s *Store) open(ctx context.Context) {
 				s.cfg.Steady.Resume(time.Unix(last, 0))
 			}
 		}
-		last := s.recover(ctx)
-		s.done.Go(func() { s.serve(running, last) })
+		last := s.findResumePoint(ctx)
+		s.done.Go(func() { s.applyLog(running, last) })
 	}
 	s.done.Go(func() { s.Traces.SaveLoop(running) })
 	s.done.Go(func() { s.popular.SaveLoop(running, s.cfg.Path+popularSuffix, s.cfg.Logger) })
@@ -89,14 +89,14 @@ func (s *Store) open(ctx context.Context) {
 // openHistories fills in the histories that scenes name.
 func (s *core) openHistories() error {
 	s.policies, s.keeps = map[string]*state.Policy{}, map[string][]string{}
-	s.kinds = slices.Concat(reports, s.cfg.MoreKinds())
+	s.kinds = slices.Concat(builtinKinds, s.cfg.MoreKinds())
 	for _, sc := range append(slices.Collect(maps.Values(s.cfg.Scenes)), Scene{Reads: []string{""}}) {
 		for _, h := range sc.all() {
 			p, err := s.cfg.Policies[h].WithDefaults()
 			if err != nil {
 				return fmt.Errorf("history %q: %w", h, err)
 			}
-			s.policies[h], s.keeps[h] = &p, reports
+			s.policies[h], s.keeps[h] = &p, builtinKinds
 			if kinds, ok := s.cfg.Kinds[h]; ok {
 				s.keeps[h] = kinds
 			}
@@ -110,8 +110,8 @@ const storedHistories = `WITH RECURSIVE h (name) AS (SELECT min(history) FROM us
 	SELECT (SELECT min(history) FROM user WHERE history > name) FROM h WHERE name IS NOT NULL)
 	SELECT name FROM h WHERE name IS NOT NULL`
 
-// recover finds where in the log to resume, and the last entry to wait for. Package must ends it.
-func (s *Store) recover(ctx context.Context) (last uint64) {
+// findResumePoint finds where in the log to resume, and the last entry to wait for. It panics on errors (must).
+func (s *Store) findResumePoint(ctx context.Context) (last uint64) {
 	meta := must.Get(FileMeta(ctx, s.db.read))
 	if n := len(meta["secret"]); n != len(s.secret) {
 		must.Do(fmt.Errorf("exposure: meta secret has %d bytes: %w", n, ErrCorrupt))
@@ -155,14 +155,14 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 // maxHealWait is the longest time between two tries to resume.
 const maxHealWait = time.Minute
 
-// serve applies the log until ctx ends. After a failure it resumes as a start would: from the file, and from the
+// applyLog applies the log until ctx ends. After a failure it resumes as a start would: from the file, and from the
 // events that the log holds since.
-func (s *Store) serve(ctx context.Context, last uint64) {
+func (s *Store) applyLog(ctx context.Context, last uint64) {
 	for ctx.Err() == nil {
-		s.run(ctx, last)
+		s.applyUntilFailure(ctx, last)
 		pause := s.cfg.HealAfter
 		for err := s.Err(); err != nil; pause = min(2*pause, max(maxHealWait, s.cfg.HealAfter)) {
-			if wait.For(ctx, pause) != nil {
+			if clock.Sleep(ctx, pause) != nil {
 				return
 			}
 			if last, err = s.resume(ctx); err != nil {
@@ -172,8 +172,8 @@ func (s *Store) serve(ctx context.Context, last uint64) {
 	}
 }
 
-// run applies the log until ctx ends, or the store has failed.
-func (s *Store) run(ctx context.Context, last uint64) {
+// applyUntilFailure applies the log until ctx ends, or the store has failed.
+func (s *Store) applyUntilFailure(ctx context.Context, last uint64) {
 	ctx, stop := context.WithCancel(ctx)
 	begin := eventlog.Point{Seq: s.w.applied.Seq(), Logged: s.w.logged}
 	if begin.Seq >= last {
@@ -184,7 +184,7 @@ func (s *Store) run(ctx context.Context, last uint64) {
 		err := s.cfg.Log.Consume(ctx, begin, func(e eventlog.Entry) error {
 			// A flush takes far longer than the time between two looks.
 			for s.w.unflushed.Load() >= int64(s.cfg.MaxUnflushed) {
-				if err := wait.For(ctx, time.Millisecond); err != nil {
+				if err := clock.Sleep(ctx, time.Millisecond); err != nil {
 					return err
 				}
 			}
@@ -232,7 +232,7 @@ func (s *Store) resume(ctx context.Context) (last uint64, err error) {
 	defer s.w.flushMu.Unlock()
 	s.w.applyMu.Lock()
 	defer s.w.applyMu.Unlock()
-	if last, err = must.Try(func() uint64 { return s.recover(ctx) }); err != nil {
+	if last, err = must.Try(func() uint64 { return s.findResumePoint(ctx) }); err != nil {
 		return last, err
 	}
 	s.cache.Store(newCache(s.cfg.CacheBytes))
@@ -296,7 +296,7 @@ type core struct {
 
 	lastShard atomic.Int64 // row number of the last shard
 	ready     atomic.Bool  // everything logged before the start, or the last failure, has been applied
-	failed    streams.Trouble
+	failed    health.Trouble
 }
 
 // Err is the error that stopped the store, or nil.
@@ -317,7 +317,6 @@ func (s *core) notReady() error {
 	return nil
 }
 
-// scene names the histories of a scene.
 func (s *core) scene(name string) Scene {
 	if sc, ok := s.cfg.Scenes[name]; ok {
 		return sc
@@ -352,5 +351,4 @@ func (s *core) quarantine(e *entry, err error) {
 	e.st, e.hits = &state.State{Corrupt: err.Error()}, 0
 }
 
-// nextShard is a number for a new shard.
 func (s *core) nextShard() int64 { return s.lastShard.Add(1) }

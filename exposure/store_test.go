@@ -25,23 +25,23 @@ var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 // patience bounds every wait. It is far above what a slow machine needs.
 const patience = 2 * time.Minute
 
-// clock is a time the test moves.
-type clock struct{ unix atomic.Int64 }
+// testClock is a time the test moves.
+type testClock struct{ unix atomic.Int64 }
 
-func newClock() *clock {
-	c := &clock{}
+func newClock() *testClock {
+	c := &testClock{}
 	c.unix.Store(benchTime.Unix())
 	return c
 }
 
-func (c *clock) now() time.Time          { return time.Unix(c.unix.Load(), 0) }
-func (c *clock) advance(d time.Duration) { c.unix.Add(int64(d / time.Second)) }
+func (c *testClock) now() time.Time          { return time.Unix(c.unix.Load(), 0) }
+func (c *testClock) advance(d time.Duration) { c.unix.Add(int64(d / time.Second)) }
 
 // fixture is a store that a test can crash and reopen.
 type fixture struct {
 	t     testing.TB
 	cfg   Config
-	clock *clock
+	clock *testClock
 	*Store
 }
 

@@ -135,7 +135,7 @@ func TestTraceBounds(t *testing.T) {
 	for i := range 16 {
 		f.must(f.Traces.Start(ctx, fmt.Sprint("u", i), "1h", "test"))
 	}
-	if err := f.Traces.Start(ctx, "one more", "1h", "test"); !errors.Is(err, trace.ErrMost) {
+	if err := f.Traces.Start(ctx, "one more", "1h", "test"); !errors.Is(err, trace.ErrTooMany) {
 		t.Error(err)
 	}
 	var long []string

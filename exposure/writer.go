@@ -12,9 +12,9 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/clock"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/wait"
 )
 
 // writer changes users' states in the file: it applies the events of the log and writes flushes. It is
@@ -91,7 +91,7 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 	ev, err := s.decode(e, &s.query)
 	if err != nil {
 		return must.Catch(func() {
-			s.setAside(ctx, e, err)
+			s.bury(ctx, e, err)
 			s.advance(e, 0, err)
 			// It is soon flushed: after a kill it would be set aside again, also if it has been dropped there.
 			s.oldest.Store(time.Now().Add(-s.cfg.FlushAge).UnixNano())
@@ -110,7 +110,7 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 }
 
 // apply implements states.
-func (s *writer) apply(ctx context.Context, history string, ev *event) (links state.Links, err error) {
+func (s *writer) apply(ctx context.Context, history string, ev *logEvent) (links state.Links, err error) {
 	if ev.Kind == state.Forget {
 		s.forgotten = append(s.forgotten, ev.user)
 	}
@@ -129,13 +129,13 @@ func (s *writer) apply(ctx context.Context, history string, ev *event) (links st
 // linksOf implements states.
 func (s *writer) linksOf(ctx context.Context, user string) (all state.Links) {
 	for history := range s.policies {
-		g, e, known := s.entry(history, user)
+		c, e, known := s.entry(history, user)
 		e.mu.Lock()
 		err := s.load(ctx, e)
 		if err == nil {
 			all.Join(e.st.Links)
 		}
-		g.unlock(e, known)
+		c.unlockAndRelease(e, known)
 		if !errors.Is(err, ErrCorrupt) { // an event sets that aside
 			must.Do(err)
 		}
@@ -143,26 +143,28 @@ func (s *writer) linksOf(ctx context.Context, user string) (all state.Links) {
 	return all
 }
 
-// tell implements states. What follows from an event is applied with it, and so again by each replay.
-func (s *writer) tell(ctx context.Context, ev *event) { s.spread(ctx, s, ev, s.historiesOf(ev)) }
+// applyFollowUp implements states. What follows from an event is applied with it, and so again by each replay.
+func (s *writer) applyFollowUp(ctx context.Context, ev *logEvent) {
+	s.applyUnchecked(ctx, s, ev, s.historiesOf(ev))
+}
 
 // change changes the entry of a user in a history, which the next flush then writes.
 func (s *writer) change(ctx context.Context, history, user string, do func(*entry) error) error {
-	g, e, _ := s.entry(history, user)
+	c, e, _ := s.entry(history, user)
 	e.mu.Lock()
-	defer g.unlock(e, true)
+	defer c.unlockAndRelease(e, true)
 	if err := s.load(ctx, e); errors.Is(err, ErrCorrupt) {
 		s.quarantine(e, err)
 	} else if err != nil {
 		return err
 	}
-	s.due(g, e)
+	s.scheduleFlush(c, e)
 	return do(e)
 }
 
-// due adds an entry to the next flush, after setting aside what the running flush has not
+// scheduleFlush adds an entry to the next flush, after setting aside what the running flush has not
 // written yet. The caller holds applyMu and e.mu.
-func (s *writer) due(g *cache, e *entry) {
+func (s *writer) scheduleFlush(c *cache, e *entry) {
 	if e.gen == s.gen {
 		return
 	}
@@ -171,9 +173,9 @@ func (s *writer) due(g *cache, e *entry) {
 	}
 	e.gen = s.gen
 	s.dirty = append(s.dirty, e)
-	g.mu.Lock()
+	c.mu.Lock()
 	e.refs++
-	g.mu.Unlock()
+	c.mu.Unlock()
 }
 
 const (
@@ -188,13 +190,13 @@ func (s *writer) sweepLoop(ctx context.Context) {
 		return
 	}
 	var after state.Address
-	for wait.For(ctx, time.Second*sweepBatch/time.Duration(s.cfg.SweepRate)) == nil {
+	for clock.Sleep(ctx, time.Second*sweepBatch/time.Duration(s.cfg.SweepRate)) == nil {
 		var err error
 		if after, err = s.sweep(ctx, after, sweepBatch); err != nil && ctx.Err() == nil {
 			s.cfg.Logger.Warn("exposure: sweep", "err", err)
 		}
 		if after == (state.Address{}) && err == nil {
-			_ = wait.For(ctx, s.cfg.SweepRest)
+			_ = clock.Sleep(ctx, s.cfg.SweepRest)
 		}
 	}
 }
@@ -253,7 +255,7 @@ func (s *writer) expire(ctx context.Context, addr state.Address, now time.Time) 
 	})
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	for _, into := range unlink {
-		ev := &event{user: into, Event: state.Event{Kind: state.Unlink, From: addr.User}}
+		ev := &logEvent{user: into, Event: state.Event{Kind: state.Unlink, From: addr.User}}
 		_, failed := s.apply(ctx, addr.History, ev)
 		err = errors.Join(err, failed)
 	}

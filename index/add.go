@@ -97,7 +97,8 @@ func (x *catalogue) checkArrival(ctx context.Context, q match.Query) (Event, err
 	return e, wrap.Err(err, "index: check")
 }
 
-// dry is the event that an article would cause, prev being the version of its id so far, or nil. Package must ends it.
+// dry is the event that an article would cause, prev being the version of its id so far, or nil. It panics on errors
+// (must).
 func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event {
 	a, f := q.Article, x.forms.Load()
 	j := x.judge(ctx, &f.Reader, q)
@@ -118,7 +119,7 @@ func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event
 		e.Story = must.Get(stories.Of(ctx, x.reader, e.Cluster))
 	}
 	if j.Cluster == 0 {
-		e.Story = stories.Foretell(ctx, x.reader, e.Story, e.Cluster, j.Tied, x.policy.Tellings)
+		e.Story = stories.Predict(ctx, x.reader, e.Story, e.Cluster, j.Tied, x.policy.Tellings)
 	}
 	e.Why = Why(&e, x.cfg.Language)
 	return e

@@ -55,7 +55,7 @@ const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coale
 	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal
 	WHERE i.ordinal `
 
-// scanBrief is ended by package must.
+// scanBrief panics on errors (must).
 func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
 	b := new(Brief)
 	var evidence sql.NullString

@@ -18,9 +18,9 @@ import (
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
+	"jianguo/internal/clock"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
-	"jianguo/internal/wait"
 )
 
 // FileName is the catalogue's file inside the data directory.
@@ -122,7 +122,7 @@ type catalogue struct {
 	flood flood
 
 	metrics *metrics
-	rate    wait.Rate // of messages applied
+	rate    clock.Rate // of messages applied
 }
 
 // level is a policy that articles are judged by: that of the service, or the same with the
@@ -147,8 +147,7 @@ func (x *catalogue) Applied() (seq, event uint64) {
 	return x.applied, x.events
 }
 
-// transaction runs f, which package must ends, in a transaction on the writer's connection.
-// Guarded by Index.write.
+// transaction runs f, which may panic (must), in a transaction on the writer's connection. Guarded by Index.write.
 func (x *catalogue) transaction(ctx context.Context, f func()) error {
 	if x.closed {
 		return ErrClosed

@@ -14,7 +14,7 @@ import (
 )
 
 // event returns the published form of a row: the same bytes each time. The argument
-// of is the id of the version e.of. Package must ends it.
+// of is the id of the version e.of. It panics on errors (must).
 func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	ev := Event{
 		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause,
@@ -40,7 +40,7 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	return ev
 }
 
-// queryEvents is ended by package must.
+// queryEvents panics on errors (must).
 func (x *catalogue) queryEvents(ctx context.Context, db sqlite.Querier, where string, args ...any) (events []Event) {
 	for rows := range sqlite.Rows(ctx, db, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause,
 		e.rule, e.of, e.cluster, e.policy, e.revision, e.note, e.restores, e.story,
@@ -59,7 +59,7 @@ func (x *catalogue) queryEvents(ctx context.Context, db sqlite.Querier, where st
 	return events
 }
 
-// lastEvent returns the last event of a version that fits a condition on e; `1`: of all. Package must ends it.
+// lastEvent returns the last event of a version that fits a condition on e; `1`: of all. It panics on errors (must).
 func (x *catalogue) lastEvent(ctx context.Context, db sqlite.Querier, ordinal uint32, condition string) Event {
 	events := x.queryEvents(ctx, db, `e.number IN (`+eventsOf+`) AND `+condition+` ORDER BY e.number DESC LIMIT 1`,
 		ordinal)

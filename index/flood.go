@@ -45,7 +45,7 @@ func (f *flood) arrive(at int64, v Verdict, of uint32, source, ofSource sql.Null
 	return m
 }
 
-// load counts the last minute of a catalogue. Package must ends it.
+// load counts the last minute of a catalogue. It panics on errors (must).
 func (f *flood) load(ctx context.Context, db *sql.DB) {
 	*f = flood{}
 	for r := range sqlite.Rows(ctx, db, `SELECT i.arrived_at, i.verdict, coalesce(i.of, 0), i.source, o.source

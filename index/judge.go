@@ -13,7 +13,7 @@ import (
 	"jianguo/internal/must"
 )
 
-// Package must ends the functions below that read the catalogue. They may run beside the writer.
+// The functions below that read the catalogue panic on errors (must). They may run beside the writer.
 
 // policyOf returns the policy of a source that is in force; the zero Policy for a normal one.
 func (x *catalogue) policyOf(source string) SourcePolicy { return (*x.policies.Load())[source] }

@@ -19,7 +19,7 @@ import (
 // loader fills the resident data at the start.
 type loader struct{ *catalogue }
 
-// load fills the resident data from the snapshot and the catalogue. Package must ends it.
+// load fills the resident data from the snapshot and the catalogue. It panics on errors (must).
 func (x loader) load(ctx context.Context) {
 	// The rows that every start reads; Verify reads the others.
 	must.Do(sqlite.VerifySums(ctx, x.reader, must.Do, "meta", "stamps", "sources", "source_policies", "boilerplate"))

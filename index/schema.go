@@ -16,7 +16,7 @@ var schema string
 const format = 1
 
 // openWriter opens the file of a catalogue, and creates it if there is none. It does not touch a file of another
-// format. Package must ends it.
+// format. It panics on errors (must).
 func (x *Index) openWriter(ctx context.Context, path, synchronous string) {
 	if have, ok := sqlite.Format(path); ok && have != format {
 		must.Do(fmt.Errorf("%s has format %d, and this jianguo reads and writes format %d only: start the jianguo "+

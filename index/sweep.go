@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"jianguo/index/resident"
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 )
 
 // Retention. Judging skips expired exemplars (alive), so verdicts do not depend on
@@ -95,7 +95,7 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 }
 
 // pause lets writers work between two groups.
-func pause(ctx context.Context) error { return wait.For(ctx, sweepPause) }
+func pause(ctx context.Context) error { return clock.Sleep(ctx, sweepPause) }
 
 // sweepWhenDue starts a sweep in the background after a batch, when a 64th of the
 // window has passed in the time of the stream. Guarded by Index.write.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/bus"
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 )
 
 // maxInFlight limits the items that wait for their outcome.
@@ -78,7 +78,7 @@ func (p *Feed) outcome(ctx context.Context, payload []byte, await func(context.C
 		if err == nil || tries == publishTries || errors.Is(err, nats.ErrMaxPayload) {
 			return o, err
 		}
-		if err := wait.For(ctx, time.Duration(tries)*time.Second); err != nil {
+		if err := clock.Sleep(ctx, time.Duration(tries)*time.Second); err != nil {
 			return nil, err
 		}
 		await, err = p.Publish(bus.SubjectPublish, payload)

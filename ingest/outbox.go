@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 )
 
 // run publishes until done is closed and nothing is left, or ctx ends.
@@ -41,7 +41,7 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 			return nil
 		case err != nil:
 			o.warn(ctx, after, err)
-			if wait.For(ctx, 200*time.Millisecond) != nil {
+			if clock.Sleep(ctx, 200*time.Millisecond) != nil {
 				return nil
 			}
 			if after, err = o.resumeAfter(ctx, after); closed(done) && !errors.Is(err, errDiffers) {

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 )
 
 // keepApplied is how long applied messages stay on an external bus, for other services that take them, unless the
@@ -27,7 +27,7 @@ const purgeEvery = time.Second
 func (s *Service) purge(ctx, until context.Context) {
 	var seen, purged uint64
 	s.past = nil // it may be of another stream
-	for wait.For(until, purgeEvery) == nil {
+	for clock.Sleep(until, purgeEvery) == nil {
 		applied := s.applied.Load()
 		if s.cfg.Bus == nil {
 			applied = s.spared(ctx, applied)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"jianguo/bus"
+	"jianguo/internal/clock"
 	"jianguo/internal/streams"
-	"jianguo/internal/wait"
 )
 
 // inFlightBytes bounds the payloads between intake and commit. They take about ten
@@ -51,7 +51,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return err
 		}
 		s.publishing.Set(err)
-		if wait.For(ctx, time.Second) != nil {
+		if clock.Sleep(ctx, time.Second) != nil {
 			return nil
 		}
 	}

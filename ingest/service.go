@@ -20,6 +20,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/internal/health"
 	"jianguo/internal/streams"
 	"jianguo/segment"
 )
@@ -60,8 +61,8 @@ type Service struct {
 	ending     context.Context // of Run: done when the intake ends
 	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
 	oldest     atomic.Int64    // when the oldest message in work was taken from the bus, in ns since 1970; 0: none
-	trouble    streams.Trouble // why items that were taken wait
-	publishing streams.Trouble // why the bus would take no item, by the last check
+	trouble    health.Trouble  // why items that were taken wait
+	publishing health.Trouble  // why the bus would take no item, by the last check
 }
 
 // New creates the streams that are missing and returns the service, which does

@@ -13,11 +13,11 @@ import (
 	"jianguo/index/browse"
 )
 
-// claimed is how long a row of the queue counts as looked at by the editor who opened it.
-const claimed = time.Minute
+// claimTime is how long a row of the queue counts as looked at by the editor that opened it.
+const claimTime = time.Minute
 
 // claim is the row of the queue that an editor has open. A claim forbids nothing: the queue leads other editors past
-// its row, and shows who is there.
+// its row, and shows them the editor's name.
 type claim struct {
 	By  string `json:"by"`
 	Row uint32 `json:"row"` // the family; of none, the ordinal
@@ -52,7 +52,7 @@ func (c *claims) put(one claim, force bool) bool {
 	if !force && c.holder(one) != "" {
 		return false
 	}
-	one.end = c.now().Add(claimed)
+	one.end = c.now().Add(claimTime)
 	c.by[one.By] = one
 	return true
 }
@@ -73,14 +73,14 @@ func (c *claims) take(by string, row *browse.SuspectRow) bool {
 	if !c.put(one, false) {
 		return false
 	}
-	// If it is lost, another service leads an editor here, who then sees the other's decision.
+	// If the message is lost, another service leads an editor to this row, where the first one's decision shows.
 	payload, _ := json.Marshal(one)
 	_ = c.conn.Publish(bus.SubjectClaims, payload)
 	return true
 }
 
-// another is the name of another editor with a row open; empty: there is none.
-func (c *claims) another(than string, row *browse.SuspectRow) string {
+// otherHolder is the name of another editor with a row open; empty: there is none.
+func (c *claims) otherHolder(than string, row *browse.SuspectRow) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.holder(claim{By: than, Row: rowOf(row)})

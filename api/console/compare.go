@@ -27,9 +27,9 @@ type comparison struct {
 // AllSame reports whether nothing differs.
 func (v *comparison) AllSame() bool { return len(v.Rows) == 0 || len(v.Rows) == 1 && v.Rows[0].Same }
 
-// comparing compares two items; the title counts as the first paragraph of each.
-func (p *page) comparing(a, b *index.Item) *comparison {
-	v, e := &comparison{Earlier: a, Later: b}, judged(b, a.ID)
+// comparisonOf compares two items; the title counts as the first paragraph of each.
+func (p *page) comparisonOf(a, b *index.Item) *comparison {
+	v, e := &comparison{Earlier: a, Later: b}, eventAgainst(b, a.ID)
 	v.Result = compareTexts(p.c.cfg.Segmenter, v.text(a), v.text(b))
 	if e != nil && e.Facts != nil && e.Facts.Coverage != nil {
 		// The numbers of the sentence.
@@ -47,8 +47,8 @@ func compareTexts(s *segment.Segmenter, a, b string) *diff.Result {
 	return diff.Compare(ingest.Traced(s, a), ingest.Traced(s, b))
 }
 
-// judged is the event by which an item was judged against another one; nil: there is none.
-func judged(it *index.Item, of string) *index.Event {
+// eventAgainst is the event by which an item was judged against another one; nil: there is none.
+func eventAgainst(it *index.Item, of string) *index.Event {
 	for i := range it.History {
 		if e := &it.History[i]; e.Of == of && (e.Cause == index.CauseIngest || e.Cause == index.CauseRevision) {
 			return e
@@ -69,8 +69,7 @@ func (v *comparison) text(it *index.Item) string {
 	return text
 }
 
-// compare is the page of two items side by side.
 func (c *Console) compare(ctx context.Context, p *page) string {
 	a, b := must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("a"))), must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("b")))
-	return p.show("compare", "", "对照", "Side by side", p.comparing(a, b))
+	return p.show("compare", "", "对照", "Side by side", p.comparisonOf(a, b))
 }

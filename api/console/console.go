@@ -12,7 +12,7 @@
 // Pages read the catalogue (index.Index) and what follows it (browse.Model);
 // every change is a decision (ingest.Service.Edit), a review or a policy of a
 // source, under the name of the signed-in editor. If two editors decide about the
-// same item, the second sees who decided what, and the first decision stands.
+// same item, the second sees the decision of the first, which stands.
 //
 // # Safety
 //
@@ -83,7 +83,7 @@ type Config struct {
 	Parts
 	Dir    string                 // the data directory: a rejudge works there
 	Free   func() (uint64, error) // bytes on the disk, for the page of operators
-	Access Access                 // who may enter
+	Access Access                 // users that a proxy lets in
 
 	// Rejudge makes the command that judges what arrived lately again, with more arguments
 	// (jianguo rejudge); an error says why it cannot run now.
@@ -97,7 +97,6 @@ type Config struct {
 	Bound func(known func(echo.Context) bool) echo.MiddlewareFunc
 }
 
-// Console serves the pages.
 type Console struct {
 	cfg      Config
 	log      *slog.Logger
@@ -108,7 +107,6 @@ type Console struct {
 
 func (c *Console) now() time.Time { return c.cfg.Now().In(location) }
 
-// Register mounts the console on e.
 func Register(e *echo.Echo, cfg Config) error {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -160,7 +158,7 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/rejudge", roleOperator, o.startRejudge},
 		{"GET", "/console/dead", roleOperator, o.dead},
 		{"POST", "/console/dead", roleOperator, o.replay},
-		{"GET", "/console/*", roleEditor, c.nowhere},
+		{"GET", "/console/*", roleEditor, c.notFound},
 	} {
 		page := c.handle(r.role, r.handler)
 		if e.Add(r.method, r.path, page, bound); r.method == http.MethodGet {
@@ -170,8 +168,7 @@ func Register(e *echo.Echo, cfg Config) error {
 	return nil
 }
 
-// nowhere answers an address that no page has.
-func (c *Console) nowhere(_ context.Context, p *page) string {
+func (c *Console) notFound(_ context.Context, p *page) string {
 	must.Do(p.fail(http.StatusNotFound, p.T("没有这一页。", "There is no such page.")))
 	return ""
 }

@@ -11,8 +11,8 @@ import (
 	"jianguo/internal/must"
 )
 
-// request is the decision that a form asks for.
-func (c *Console) request(p *page) (req index.DecisionRequest) {
+// decisionOf is the decision that a form asks for.
+func (c *Console) decisionOf(p *page) (req index.DecisionRequest) {
 	form := p.e.Request().PostForm
 	number := func(key string) uint64 {
 		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
@@ -40,14 +40,14 @@ func (c *Console) request(p *page) (req index.DecisionRequest) {
 }
 
 // decide applies a decision of the signed-in editor and returns to where it
-// was made. If another editor was first, the page shows who decided what.
+// was made. If another editor was first, the page shows that decision.
 func (c *Console) decide(ctx context.Context, p *page) string { return c.decideAfter(ctx, p, nil) }
 
 // decideAfter applies a decision together with the review that led to it.
 func (c *Console) decideAfter(ctx context.Context, p *page, review *index.Review) string {
 	form := p.e.Request().PostForm
 	back := ownAddress(form.Get("to"))
-	req := c.request(p)
+	req := c.decisionOf(p)
 	if n := len(form["pick"]); form.Has("several") && (n == 0 || n > 1 && req.Kind == index.MakeLead) {
 		return returnTo(back, "said", map[bool]string{true: "none", false: "many"}[n == 0])
 	}
@@ -98,7 +98,7 @@ type decisionsView struct {
 
 func (c *Console) decisions(ctx context.Context, p *page) string {
 	const limit = 50
-	q := index.DecisionQuery{By: p.Given("by"), Kind: p.Given("kind"), Before: p.number("before"),
+	q := index.DecisionQuery{By: p.Parameter("by"), Kind: p.Parameter("kind"), Before: p.number("before"),
 		Since: p.day("since"), Until: p.day("until"), Limit: limit + 1}
 	if !q.Until.IsZero() {
 		q.Until = q.Until.AddDate(0, 0, 1) // the last day is included

@@ -12,7 +12,6 @@ import (
 	"jianguo/internal/must"
 )
 
-// itemView is the page of an item.
 type itemView struct {
 	*index.Item
 	Title     string      // the beginning of the text where there is none
@@ -61,10 +60,10 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 	}
 	if v.Lead != nil {
 		v.Blocked = v.Blocked || v.Lead.Event.Verdict == index.Withdrawn
-		if equal := c.equal(ctx, it, v.Lead); equal != nil {
-			v.Story, v.Lead = v.Lead, equal
+		if same := c.sameText(ctx, it, v.Lead); same != nil {
+			v.Story, v.Lead = v.Lead, same
 		}
-		v.Compare = p.comparing(v.Lead, it)
+		v.Compare = p.comparisonOf(v.Lead, it)
 	} else if it.Body != nil {
 		text, cut := readableText(*it.Body)
 		if v.Cut = cut; text != "" {
@@ -76,10 +75,10 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 	return v
 }
 
-// equal is the earliest item that an item equals but for its form, if it is a copy in the
-// story of the lead and not the lead itself. The item's events then name it.
-func (c *Console) equal(ctx context.Context, it, lead *index.Item) *index.Item {
-	e := judged(it, lead.ID)
+// sameText is the earliest item with the same normal form, if it is a copy in the story of the lead and not the lead
+// itself. The item's events then name it.
+func (c *Console) sameText(ctx context.Context, it, lead *index.Item) *index.Item {
+	e := eventAgainst(it, lead.ID)
 	if e == nil || e.Rule != index.ByExact || it.Body == nil {
 		return nil
 	}
@@ -117,7 +116,7 @@ func (p *page) reply(v *itemView) string {
 		if index.Credible(it.Published, it.Arrived) {
 			at, did = *it.Published, p.T("发布", "published")
 		}
-		return fmt.Sprintf(p.T("《%s》（%s，%s %s）", "\"%s\" (%s, %s %s)"), p.Headline(it), p.Or(it.Source),
+		return fmt.Sprintf(p.T("《%s》（%s，%s %s）", "\"%s\" (%s, %s %s)"), p.Headline(it), p.SourceName(it.Source),
 			at.In(location).Format("2006-01-02 15:04"), did)
 	}
 	state := map[index.Verdict]string{
@@ -138,16 +137,17 @@ func (p *page) reply(v *itemView) string {
 	lines := []string{fmt.Sprintf(p.T("您好，您的稿件%s%s：%s。", "Your article %s %s: %s."), quoted(v.Item), state, why),
 		fmt.Sprintf(p.T("%s：%s。", "%s: %s."), which, quoted(v.Lead)),
 		fmt.Sprintf(p.T("您的稿件有 %s 见于该稿，该稿有 %s 见于您的稿件。",
-			"%s of your article is in it, and %s of it is in your article."), p.Whole(v.Compare.SharedB),
-			p.Whole(v.Compare.SharedA))}
-	if e := judged(v.Item, v.Lead.ID); e != nil && e.Facts != nil && e.Facts.New != nil && len(e.Facts.New.Quotes) > 0 {
+			"%s of your article is in it, and %s of it is in your article."), p.WholePercent(v.Compare.SharedB),
+			p.WholePercent(v.Compare.SharedA))}
+	e := eventAgainst(v.Item, v.Lead.ID)
+	if e != nil && e.Facts != nil && e.Facts.New != nil && len(e.Facts.New.Quotes) > 0 {
 		lines = append(lines, fmt.Sprintf(p.T("该稿没有的内容约 %d 字，如“%s”。",
 			"About %d characters are not in it, such as “%s”."),
 			e.Facts.New.Characters, strings.Join(e.Facts.New.Quotes, p.T("、", ", "))))
 	}
 	if v.Lead.Event.Verdict == index.Withdrawn {
 		lines = append(lines, p.T("该稿现已下线。", "It has been taken down."))
-	} else if link := p.LinkOf(v.Lead.URL); link != "" && !v.Blocked {
+	} else if link := p.SafeLink(v.Lead.URL); link != "" && !v.Blocked {
 		lines = append(lines, link)
 	}
 	if v.Event.Verdict == index.Duplicate {

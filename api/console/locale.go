@@ -57,13 +57,13 @@ func (l locale) Percent(f float64) string {
 	return strconv.FormatFloat(100*f, 'f', 1, 64) + "%"
 }
 
-// Whole shows a share, 0…1, in whole per cent, as the sentence of a verdict does.
-func (l locale) Whole(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
+// WholePercent shows a share, 0…1, in whole per cent, as the sentence of a verdict does.
+func (l locale) WholePercent(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
 
 // Share is a part of a whole as a percentage.
 func (l locale) Share(part, whole int64) string { return l.Percent(float64(part) / float64(whole)) }
 
-func pointed(v any) time.Time {
+func timeOf(v any) time.Time {
 	switch t := v.(type) {
 	case time.Time:
 		return t
@@ -77,16 +77,16 @@ func pointed(v any) time.Time {
 
 // Time is a time in full, to the minute.
 func (l locale) Time(v any) string {
-	t := pointed(v)
+	t := timeOf(v)
 	if t.IsZero() {
 		return "—"
 	}
 	return t.In(location).Format("2006-01-02 15:04")
 }
 
-// Short is a time as lists show it, as short as possible.
-func (l locale) Short(v any) string {
-	t := pointed(v)
+// ShortTime is a time as lists show it, as short as possible.
+func (l locale) ShortTime(v any) string {
+	t := timeOf(v)
 	if t.IsZero() {
 		return "—"
 	}
@@ -100,8 +100,8 @@ func (l locale) Short(v any) string {
 	return l.T("今天 ", "today ") + t.Format("15:04")
 }
 
-// Span is a length of time in words.
-func (l locale) Span(d time.Duration) string {
+// Duration is a length of time in words.
+func (l locale) Duration(d time.Duration) string {
 	unit := func(n int, zh, en string) string { return strconv.Itoa(n) + l.T(" "+zh, " "+en) }
 	switch {
 	case d < time.Minute:
@@ -130,7 +130,7 @@ func (l locale) JSON(v any) string {
 func (l locale) shares(b *index.Brief) (later, earlier string) {
 	switch f := b.Facts; {
 	case f != nil && f.Coverage != nil:
-		return l.Whole(float64(f.Coverage.Later)), l.Whole(float64(f.Coverage.Earlier))
+		return l.WholePercent(float64(f.Coverage.Later)), l.WholePercent(float64(f.Coverage.Earlier))
 	case b.Rule == index.ByExact:
 		return "100%", "100%"
 	}
@@ -165,11 +165,11 @@ func (l locale) Ahead(a, b *index.Item) (when string, first int) {
 	case !known:
 		return l.T("时间不足，先后不明", "a time of publication is missing"), 0
 	case behind < 0:
-		return l.T("晚 ", "later by ") + l.Span(-behind), -1
+		return l.T("晚 ", "later by ") + l.Duration(-behind), -1
 	case behind == 0:
 		return l.T("同时", "at the same time"), 0
 	}
-	return l.T("早 ", "earlier by ") + l.Span(behind), 1
+	return l.T("早 ", "earlier by ") + l.Duration(behind), 1
 }
 
 // Behind says how long after the origin a copy was published.
@@ -178,16 +178,16 @@ func (l locale) Behind(c *browse.Copy) string {
 	if !known {
 		return l.T("时间不足", "unknown")
 	}
-	return l.T("晚 ", "+") + l.Span(behind)
+	return l.T("晚 ", "+") + l.Duration(behind)
 }
 
-// Or is a source, or the word for none.
-func (l locale) Or(source string) string {
+// SourceName is a source, or the word for none.
+func (l locale) SourceName(source string) string {
 	return cmp.Or(source, l.T("来源不明", "source unknown"))
 }
 
-// names are the words of the catalogue, in Chinese and in English.
-var names = map[any][2]string{
+// words are those for values of the catalogue, in Chinese and in English.
+var words = map[any][2]string{
 	index.Unique: {"首发", "unique"}, index.Suspect: {"疑似", "suspect"}, index.Duplicate: {"重复", "duplicate"},
 	index.Withdrawn: {"已撤", "withdrawn"}, index.Verdict(0): {"尚无", "none"},
 
@@ -219,7 +219,7 @@ var names = map[any][2]string{
 
 // Word is the word for a value of the catalogue.
 func (l locale) Word(v any) string {
-	if n, ok := names[v]; ok {
+	if n, ok := words[v]; ok {
 		return l.T(n[0], n[1])
 	}
 	return fmt.Sprint(v)
@@ -227,7 +227,7 @@ func (l locale) Word(v any) string {
 
 // Rule names a rule, or the relation of the sentence where comparing texts decided, without what may be behind it.
 func (l locale) Rule(r index.Rule, f *index.Facts) string {
-	if _, ok := names[r]; ok {
+	if _, ok := words[r]; ok {
 		return l.Word(r)
 	}
 	relation, _, _ := strings.Cut(f.Relation(l.Language), l.T("，", ", "))

@@ -23,7 +23,6 @@ import (
 	"jianguo/internal/must"
 )
 
-// operations are the pages for operators.
 type operations struct{ *Console }
 
 type operatorsView struct {
@@ -49,7 +48,7 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	v.Lag, v.SearchLag = must.Get2(c.cfg.Browse.Lag(ctx))
 	v.Exempted = must.Get(x.Exemptions(ctx, 20))
 	// If the bus does not answer, the page says so instead of failing.
-	v.Wrong = map[string]error{"bus": must.Catch(func() { c.bus(ctx, p, v) }), "ingest": c.cfg.Ingest.Ready()}
+	v.Wrong = map[string]error{"bus": must.Catch(func() { c.readBus(ctx, p, v) }), "ingest": c.cfg.Ingest.Ready()}
 	for part, ready := range c.cfg.Ready {
 		v.Wrong[part] = ready()
 	}
@@ -57,7 +56,7 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	return p.show("operators", "operators", "运维", "Operators", v)
 }
 
-func (c operations) bus(ctx context.Context, p *page, v *operatorsView) {
+func (c operations) readBus(ctx context.Context, p *page, v *operatorsView) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	stream, err := bus.JetStream(c.cfg.Conn).Stream(ctx, c.cfg.Ingest.StreamPrefix()+bus.StreamItems)
@@ -106,7 +105,6 @@ func (c operations) replay(ctx context.Context, p *page) string {
 	return "/console/operators?said=replayed"
 }
 
-// longestRejudge bounds the time of a rejudge.
 const longestRejudge = 2 * time.Hour
 
 // rejudgeDir is the folder of the data directory that a rejudge works in.
@@ -129,7 +127,6 @@ type rejudgeView struct {
 	Refused           string // why none can be started
 }
 
-// lastRejudge is the last rejudge as it stands.
 func (c operations) lastRejudge() rejudgeView {
 	c.rejudge.mu.Lock()
 	defer c.rejudge.mu.Unlock()

@@ -28,7 +28,6 @@ type hour struct {
 	At int
 }
 
-// chartHours is how many hours the chart goes back.
 const chartHours = 48
 
 func (c *Console) overview(ctx context.Context, p *page) string {

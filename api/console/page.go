@@ -94,11 +94,11 @@ func (p *page) choose(into *string, parameter, cookie string, values ...string) 
 // Asset is the address of an embedded file.
 func (p *page) Asset(name string) string { return "/console/assets/" + assetHash() + "/" + name }
 
-// Form is the token of the session's forms.
-func (p *page) Form() string { return p.c.sessions.formToken(p.session) }
+// FormToken is the token of the session's forms.
+func (p *page) FormToken() string { return p.c.sessions.formToken(p.session) }
 
-// Open reports whether the console needs no sign-in.
-func (p *page) Open() bool { return p.c.sessions.open() }
+// NeedsNoSignIn reports whether the console needs no sign-in.
+func (p *page) NeedsNoSignIn() bool { return p.c.sessions.needNoSignIn() }
 
 // Here is the address of the page, to which a form returns, with some parameters changed;
 // an empty value removes one.
@@ -106,8 +106,8 @@ func (p *page) Here(pairs ...string) string {
 	return returnTo(address(p.e.Request().URL.String(), "lang", "", "theme", ""), pairs...)
 }
 
-// LinkOf is an article's address if it is safe as a link, else empty.
-func (p *page) LinkOf(address string) string {
+// SafeLink is an article's address if it is safe as a link, else empty.
+func (p *page) SafeLink(address string) string {
 	if u, err := url.Parse(address); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
 		return u.String()
 	}
@@ -116,29 +116,30 @@ func (p *page) LinkOf(address string) string {
 
 // A handler answers a request: with the name of the template that shows p.Data or, if
 // something has changed, with the address to go to next. It answers with nothing if it
-// has written the answer itself. An error ends it (package must), and the page shows what
+// has written the answer itself. It panics on errors (must), and the page shows what
 // the error means.
 type handler func(ctx context.Context, p *page) (next string)
 
-// Given is a parameter of the address, without spaces around it.
-func (p *page) Given(parameter string) string { return strings.TrimSpace(p.e.QueryParam(parameter)) }
+// Parameter is a parameter of the address, without spaces around it.
+func (p *page) Parameter(parameter string) string {
+	return strings.TrimSpace(p.e.QueryParam(parameter))
+}
 
 // number is a parameter of the address, 0 if there is none. The page says beside the field
 // that something else was given.
 func (p *page) number(parameter string) uint64 {
-	n, err := strconv.ParseUint("0"+p.Given(parameter), 10, 32)
+	n, err := strconv.ParseUint("0"+p.Parameter(parameter), 10, 32)
 	if err != nil {
 		p.wrong(parameter, p.T("这里要填一个数字。", "This wants a number."))
 	}
 	return n
 }
 
-// dayForm is how addresses give a day.
 const dayForm = "2006-01-02"
 
 // day is the day that a field gives, zero if it gives none.
 func (p *page) day(field string) (at time.Time) {
-	given := p.Given(field)
+	given := p.Parameter(field)
 	if given == "" {
 		return at
 	}
@@ -157,9 +158,9 @@ func (p *page) wrong(field, sentence string) {
 	p.Wrong[field] = sentence
 }
 
-// policy is the content security policy: the console's own files and no others.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// contentSecurityPolicy allows the console's own files and no others.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // write renders a whole page before it sends the first byte.
 func (p *page) write(status int, name string) error {
@@ -175,7 +176,7 @@ func (p *page) write(status int, name string) error {
 		return fmt.Errorf("console: layout of %s: %w", name, err)
 	}
 	h := p.e.Response().Header()
-	h.Set(echo.HeaderContentSecurityPolicy, policy)
+	h.Set(echo.HeaderContentSecurityPolicy, contentSecurityPolicy)
 	h.Set(echo.HeaderReferrerPolicy, "same-origin")
 	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	h.Set(echo.HeaderCacheControl, "no-store")
@@ -188,7 +189,6 @@ func (p *page) show(name, section, zh, en string, data any) string {
 	return name
 }
 
-// fail shows a sentence instead of a page.
 func (p *page) fail(status int, sentence string) error {
 	p.Title, p.Problem = p.T("未能完成", "Not done"), sentence
 	return p.write(status, "problem")
@@ -226,15 +226,15 @@ func (p *page) notices(ctx context.Context) {
 		v.Said = noDecision
 	}
 	if v.Done != nil && v.Done.Kind == index.Undo {
-		v.Before = p.last(ctx)
+		v.Before = p.lastDecision(ctx)
 	}
 	if v != (notice{}) {
 		p.Notice = &v
 	}
 }
 
-// last is the editor's last decision that still stands.
-func (p *page) last(ctx context.Context) *index.Decision {
+// lastDecision is the editor's last decision that still stands.
+func (p *page) lastDecision(ctx context.Context) *index.Decision {
 	list, err := p.c.cfg.Index.Decisions(ctx, index.DecisionQuery{By: p.Name, Limit: 100})
 	if err != nil {
 		return nil // a notice without it is better than no page

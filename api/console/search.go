@@ -31,18 +31,17 @@ type searchView struct {
 	whole   int      // how many have all of it
 }
 
-// foundMost is how many items a search lists at most.
-const foundMost = 50
+const maxFound = 50
 
-// searched is how long a text may be that is searched for by a link. A longer one stays out of
+// maxQuery is how long a text may be, in bytes, that is searched for by a link. A longer one stays out of
 // addresses, and so out of logs and histories of browsers.
-const searched = 200
+const maxQuery = 200
 
-// search takes an id, an address, words, the name of a source, or a part of a text. It opens what
-// alone has the text, or alone has all of it and comes first. What is short and typed becomes a link.
+// search takes an id, an address, words, the name of a source, or a part of a text. It opens the only item
+// found if it has most of the text, or the only one with all of it if it comes first. A short text becomes a link.
 func (c *Console) search(ctx context.Context, p *page) string {
 	text := p.e.FormValue("q")
-	if p.e.Request().Method == http.MethodPost && len(text) <= searched {
+	if p.e.Request().Method == http.MethodPost && len(text) <= maxQuery {
 		return address("/console/search", "q", text)
 	}
 	trimmed := strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
@@ -56,7 +55,7 @@ func (c *Console) search(ctx context.Context, p *page) string {
 	} else if n, err := strconv.ParseUint(strings.TrimPrefix(trimmed, "#"), 10, 32); err == nil && trimmed[0] == '#' {
 		return address("/console/cluster", "id", strconv.FormatUint(n, 10))
 	}
-	if len(text) <= searched {
+	if len(text) <= maxQuery {
 		p.Query = trimmed
 		if v.Sources = must.Get(c.cfg.Browse.SourcesNamed(ctx, trimmed, 5)); slices.Contains(v.Sources, trimmed) {
 			return address("/console/source", "name", trimmed)
@@ -77,21 +76,20 @@ func (c *Console) search(ctx context.Context, p *page) string {
 	return "search"
 }
 
-// wordsSearched bounds the words that are looked up together.
-const wordsSearched = 64
+const maxWords = 64
 
 // Find looks up the words of a text.
 func Find(ctx context.Context, b *browse.Model, s *segment.Segmenter, text string, limit int) ([]uint32, error) {
 	words := appendWords(s, nil, text, false)
-	return b.Search(ctx, words[:min(len(words), wordsSearched)], limit)
+	return b.Search(ctx, words[:min(len(words), maxWords)], limit)
 }
 
 const (
-	passageLeast = 12  // characters of a passage that is looked up; a shorter text is a search for words
+	minPassage   = 12  // characters of a passage that is looked up; a shorter text is a search for words
 	passageWords = 16  // that are looked up together
-	passagesMost = 200 // that are looked up of a text, evenly spread
+	maxPassages  = 200 // that are looked up of a text, evenly spread
 	passageItems = 400 // that have its words, the newest
-	heldRead     = 60  // items whose texts are read: those with most of the passages
+	maxRead      = 60  // items whose texts are read: those with most of the passages
 	sure         = 0.8 // of a text: what has so much of it, and alone, is what was pasted
 )
 
@@ -100,7 +98,7 @@ const (
 func (c *Console) passages(text string) (out [][]string) {
 	clause := ""
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("。！？；，、：…×\n", r) }) {
-		if clause += part; utf8.RuneCountInString(clause) < passageLeast {
+		if clause += part; utf8.RuneCountInString(clause) < minPassage {
 			continue
 		}
 		words := appendWords(c.cfg.Segmenter, nil, clause, false)
@@ -112,43 +110,41 @@ func (c *Console) passages(text string) (out [][]string) {
 	return out
 }
 
-// prepared is an article as it is compared.
-func (c *Console) prepared(title, body string) *diff.Form {
+// normalForm is an article as it is compared.
+func (c *Console) normalForm(title, body string) *diff.Form {
 	t := ingest.Normal(c.cfg.Segmenter, title, body)
 	return diff.NewForm(t.Title + "\n" + t.Body)
 }
 
-// found is an item that a search found.
 type found struct {
 	index.Brief
-	Share   float64 // of the text, that the item has; 0: it has the words
-	order   float64 // the same, and 1 more if it was rejected
-	besides int     // 0: it has the text to the letter; else the higher, the longer it is
+	Share float64 // of the text, that the item has; 0: it has the words
+	order float64 // the same, and 1 more if it was rejected
+	extra int     // 0: it has the text to the letter; else the higher, the longer it is
 }
 
 // lookUp finds the items of an address, those that have the text or sentences of it, or else those
 // that have its words.
 func (c *Console) lookUp(ctx context.Context, v *searchView) {
-	if fields := strings.Fields(v.Text); len(v.Text) <= 2*searched {
+	if fields := strings.Fields(v.Text); len(v.Text) <= 2*maxQuery {
 		for _, field := range fields { // an address may stand behind a headline
-			if list := must.Get(c.cfg.Browse.Search(ctx, []string{browse.URLWord(field)}, foundMost)); len(list) > 0 {
-				v.Found = c.found(ctx, list, 1)
+			if list := must.Get(c.cfg.Browse.Search(ctx, []string{browse.URLWord(field)}, maxFound)); len(list) > 0 {
+				v.Found = c.readFound(ctx, list, 1)
 				return
 			}
 		}
 	}
 	passages := c.passages(v.Text)
-	c.holding(ctx, v, passages)
+	c.findHolders(ctx, v, passages)
 	if v.Held || len(passages) > 1 {
 		return
 	}
-	list := must.Get(Find(ctx, c.cfg.Browse, c.cfg.Segmenter, v.Text, foundMost+1))
-	v.More = len(list) > foundMost
-	v.Found = c.found(ctx, list[:min(len(list), foundMost)], 0)
+	list := must.Get(Find(ctx, c.cfg.Browse, c.cfg.Segmenter, v.Text, maxFound+1))
+	v.More = len(list) > maxFound
+	v.Found = c.readFound(ctx, list[:min(len(list), maxFound)], 0)
 }
 
-// found reads the items that were found.
-func (c *Console) found(ctx context.Context, ordinals []uint32, share float64) (out []found) {
+func (c *Console) readFound(ctx context.Context, ordinals []uint32, share float64) (out []found) {
 	briefs := must.Get(c.cfg.Index.Briefs(ctx, ordinals))
 	for _, o := range ordinals {
 		if b := briefs[o]; b != nil {
@@ -158,10 +154,10 @@ func (c *Console) found(ctx context.Context, ordinals []uint32, share float64) (
 	return out
 }
 
-// holding finds the items that have passages of a text: the rejected ones first, then those that
-// have most of it and least besides.
-func (c *Console) holding(ctx context.Context, v *searchView, passages [][]string) {
-	votes, step := map[uint32]int{}, 1+len(passages)/passagesMost
+// findHolders finds the items that have passages of a text: the rejected ones first, then those that
+// have most of it and least other text.
+func (c *Console) findHolders(ctx context.Context, v *searchView, passages [][]string) {
+	votes, step := map[uint32]int{}, 1+len(passages)/maxPassages
 	for i := 0; i < len(passages); i += step {
 		for _, o := range must.Get(c.cfg.Browse.Search(ctx, passages[i], passageItems)) {
 			votes[o]++
@@ -170,12 +166,12 @@ func (c *Console) holding(ctx context.Context, v *searchView, passages [][]strin
 	likely := slices.SortedFunc(maps.Keys(votes), func(a, b uint32) int {
 		return cmp.Or(votes[b]-votes[a], cmp.Compare(b, a))
 	})
-	text := c.prepared("", v.Text)
-	for _, f := range c.found(ctx, likely[:min(len(likely), heldRead)], 0) {
+	text := c.normalForm("", v.Text)
+	for _, f := range c.readFound(ctx, likely[:min(len(likely), maxRead)], 0) {
 		if body := must.Get(c.cfg.Index.Text(ctx, f.Ordinal)); body != nil {
 			if f.Share = 1; !strings.Contains(f.Title+"\n"+*body, v.Text) {
-				item := c.prepared(f.Title, *body)
-				f.Share, f.besides = diff.Share(text, item), 1+len(item.Form)
+				item := c.normalForm(f.Title, *body)
+				f.Share, f.extra = diff.Share(text, item), 1+len(item.Form)
 			}
 			if f.order = f.Share; f.Verdict == index.Duplicate {
 				f.order++
@@ -189,9 +185,9 @@ func (c *Console) holding(ctx context.Context, v *searchView, passages [][]strin
 		}
 	}
 	v.Held, v.Part = len(v.Found) > 0, step > 1
-	v.More = v.Held && len(likely) > heldRead
+	v.More = v.Held && len(likely) > maxRead
 	slices.SortStableFunc(v.Found, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.order, a.order), a.besides-b.besides)
+		return cmp.Or(cmp.Compare(b.order, a.order), a.extra-b.extra)
 	})
 }
 

@@ -27,16 +27,14 @@ import (
 
 const cookieName = "jianguo_session"
 
-// sessionLength is how long a sign-in is valid.
 const sessionLength = 12 * time.Hour
 
-// Roles of a signed-in user.
 const (
 	roleEditor   = "editor"   // reads and decides
 	roleOperator = "operator" // that, and the operators' page
 )
 
-// Access says who may enter.
+// Access says which users a proxy in front of the console lets in.
 type Access struct {
 	// Header, if set, which needs tokens, names the header in which a proxy gives the name of the
 	// user, RoleHeader the header of their role: without a role the user is an
@@ -47,7 +45,6 @@ type Access struct {
 	Proxies            []netip.Prefix
 }
 
-// sessions are those of a console.
 type sessions struct {
 	Config
 	key   []byte   // signs cookies: a restart ends all sessions
@@ -61,8 +58,8 @@ type session struct {
 	Role string `json:"r"`
 	End  int64  `json:"e"` // seconds since 1970
 	Salt string `json:"s"`
-	// Token is the session name of the token that the user signed in with.
-	Token string `json:"t,omitempty"`
+	// Line is that of the token that the user signed in with.
+	Line string `json:"t,omitempty"`
 }
 
 func (c *sessions) sign(what string, data []byte) []byte {
@@ -85,19 +82,18 @@ func (c *sessions) userOf(e echo.Context) (session, bool) {
 	switch s, ok := c.signedIn(e.Request()); {
 	case ok:
 		return s, true
-	case c.open():
+	case c.needNoSignIn():
 		return c.begin(e, "editor", roleOperator, ""), true
 	}
 	return session{}, false // the sign-in page names no user whose session has ended
 }
 
-// open reports whether the console needs no sign-in.
-func (c *sessions) open() bool { return c.Tokens == nil }
+func (c *sessions) needNoSignIn() bool { return c.Tokens == nil }
 
 // known reports whether the user of a request is signed in, or need not be.
 func (c *sessions) known(e echo.Context) bool {
 	_, ok := c.signedIn(e.Request())
-	return ok || c.open()
+	return ok || c.needNoSignIn()
 }
 
 // proxied returns the user that a trusted proxy names.
@@ -151,12 +147,12 @@ func (c *sessions) readCookie(r *http.Request) (s session, ok bool) {
 		return s, false
 	}
 	_, ended := c.ended.Load(s.Salt)
-	return s, c.Now().Unix() < s.End && !ended && (c.Tokens == nil || c.Tokens.Current(s.Token))
+	return s, c.Now().Unix() < s.End && !ended && (c.Tokens == nil || c.Tokens.HasLine(s.Line))
 }
 
-// begin signs a user in. token is the session name of the token that they used.
-func (c *sessions) begin(e echo.Context, name, role, token string) session {
-	s := session{Name: name, Role: role, Token: token, End: c.Now().Add(sessionLength).Unix(), Salt: rand.Text()}
+// begin signs a user in, with the line of the token, if one was used.
+func (c *sessions) begin(e echo.Context, name, role, line string) session {
+	s := session{Name: name, Role: role, Line: line, End: c.Now().Add(sessionLength).Unix(), Salt: rand.Text()}
 	raw, _ := json.Marshal(s) // strings and a number: no error
 	content := base64.RawURLEncoding.EncodeToString(raw)
 	cookie := &http.Cookie{Name: cookieName, Value: content + "." +
@@ -187,7 +183,6 @@ func (c *sessions) overTLS(r *http.Request) bool {
 	return r.TLS != nil || c.fromProxy(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")
 }
 
-// formToken is the token of a session's forms.
 func (c *sessions) formToken(s session) string {
 	return base64.RawURLEncoding.EncodeToString(c.sign("form", []byte(s.Salt)))
 }
@@ -224,11 +219,11 @@ func (c *Console) signInPage(_ context.Context, p *page) string {
 
 func (c *Console) signIn(_ context.Context, p *page) string {
 	to := ownAddress(p.e.FormValue("to"))
-	if p.Open() {
+	if p.NeedsNoSignIn() {
 		return to
 	}
 	if p.e.QueryParams().Has("token") {
-		p.refuse(http.StatusBadRequest, p.T("口令不能写在地址里：地址会留在日志和历史记录中。请更换这个口令。",
+		p.refuseSignIn(http.StatusBadRequest, p.T("口令不能写在地址里：地址会留在日志和历史记录中。请更换这个口令。",
 			"A token must not stand in an address, which logs and histories keep. Replace this token."))
 		return ""
 	}
@@ -237,20 +232,20 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 	switch {
 	case errors.As(err, &limited):
 		p.e.Response().Header().Set(echo.HeaderRetryAfter, limited.Seconds())
-		p.refuse(http.StatusTooManyRequests,
+		p.refuseSignIn(http.StatusTooManyRequests,
 			p.T("错误的口令太多，请稍后再试。", "Too many wrong tokens came from your address: try again later."))
 		return ""
 	case err != nil || token.Role != bus.Editor && token.Role != bus.Operator:
 		c.log.Warn("a sign-in with an unknown token, or one that is not for editors", "from", p.e.Request().RemoteAddr)
-		p.refuse(http.StatusUnauthorized, p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors."))
+		p.refuseSignIn(http.StatusUnauthorized, p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors."))
 		return ""
 	}
-	c.sessions.begin(p.e, token.Name, token.Role.String(), token.Session)
+	c.sessions.begin(p.e, token.Name, token.Role.String(), token.Line)
 	return to
 }
 
-// refuse shows the form again.
-func (p *page) refuse(status int, why string) {
+// refuseSignIn shows the form again.
+func (p *page) refuseSignIn(status int, why string) {
 	p.Problem = why
 	must.Do(p.write(status, p.show("signin", "", "登录", "Sign in", nil)))
 }

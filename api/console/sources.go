@@ -48,11 +48,10 @@ func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	return returnTo(ownAddress(form.Get("to")), "said", "policy")
 }
 
-// sourceView is all about one source.
 type sourceView struct {
 	Name         string
 	Policy       index.SourcePolicy
-	Pairs        []browse.Copied      // whom it copied, and who copied it, in 30 days
+	Pairs        []browse.Copied      // sources it copied, and those that copied it, in 30 days
 	Copies       *browse.CopyPage     // that it made, and that others made of its articles
 	Rejected     bool                 // of Copies only those of its articles that are rejected
 	Log          []index.SourcePolicy // what its policy was
@@ -70,7 +69,7 @@ const perPage = 25
 const leastShown = 4
 
 func (c *Console) source(ctx context.Context, p *page) string {
-	v := &sourceView{Name: p.e.QueryParam("name"), Rejected: p.Given("copies") == ""}
+	v := &sourceView{Name: p.e.QueryParam("name"), Rejected: p.Parameter("copies") == ""}
 	if v.Name == "" {
 		must.Do(index.ErrNotFound)
 	}
@@ -89,7 +88,7 @@ func (c *Console) source(ctx context.Context, p *page) string {
 		}
 	}
 	slices.SortStableFunc(v.Passages, func(a, b index.Passage) int {
-		return cmp.Or(pointed(b.At).Compare(pointed(a.At)), cmp.Compare(b.Articles, a.Articles))
+		return cmp.Or(timeOf(b.At).Compare(timeOf(a.At)), cmp.Compare(b.Articles, a.Articles))
 	})
 	v.Passages = v.Passages[min(int(p.number("from")), len(v.Passages)):]
 	if len(v.Passages) > perPage {

@@ -29,7 +29,7 @@ type clustersView struct {
 func (c *Console) clusters(ctx context.Context, p *page) string {
 	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"),
 		Cursor: p.e.QueryParam("cursor")}
-	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.Given("words")}
+	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.Parameter("words")}
 	q.MinSize = int(p.number("size"))
 	if p.e.QueryParam("since") != "" {
 		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
@@ -70,7 +70,6 @@ func (c *Console) storyOf(ctx context.Context, cluster uint32) uint32 {
 	return must.Get(stories.Of(ctx, c.cfg.Index.Tables(), cluster))
 }
 
-// storyView is a story as a chain of tellings.
 type storyView struct {
 	*browse.Chain
 	Copies  int
@@ -82,7 +81,7 @@ type spread struct {
 	Copies int
 }
 
-// story shows who told it first, what each later telling added, and who copied that.
+// story shows the first telling, what each later one added, and which sources copied that.
 func (c *Console) story(ctx context.Context, p *page) string {
 	v := &storyView{Chain: must.Get(browse.ReadChain(ctx, c.cfg.Browse, uint32(p.number("id")), memberPage))}
 	copies := map[string]int{}
@@ -120,7 +119,7 @@ type intoView struct {
 
 // into shows a cluster before an item or another cluster goes into it.
 func (c *Console) into(ctx context.Context, p *page) string {
-	v := &intoView{Into: p.Given("into"), Cluster: uint32(p.number("cluster"))}
+	v := &intoView{Into: p.Parameter("into"), Cluster: uint32(p.number("cluster"))}
 	p.show("into", "clusters", "并入", "Merge", v)
 	if id := p.e.QueryParam("item"); id != "" {
 		v.Item = must.Get(c.cfg.Index.Item(ctx, id))
@@ -150,7 +149,7 @@ func (c *Console) into(ctx context.Context, p *page) string {
 	v.Target = target
 	v.Joins = v.Item == nil && c.storyOf(ctx, v.Cluster) != c.storyOf(ctx, target.ID)
 	if v.Lead != nil {
-		v.Compare = p.comparing(must.Get(c.cfg.Index.Item(ctx, target.Lead.ID)), v.Lead)
+		v.Compare = p.comparisonOf(must.Get(c.cfg.Index.Item(ctx, target.Lead.ID)), v.Lead)
 		v.Apart = max(v.Compare.SharedA, v.Compare.SharedB) < 0.2
 	}
 	return "into"

@@ -17,7 +17,6 @@ import (
 	"jianguo/internal/must"
 )
 
-// queueLength is how many rows the queue shows.
 const queueLength = 40
 
 type suspectsView struct {
@@ -46,8 +45,8 @@ func (v *suspectsView) Address(id, from, past string) string {
 }
 
 func (c *Console) suspects(ctx context.Context, p *page) string {
-	v := &suspectsView{c: c, by: p.Name, At: p.e.QueryParam("at"), Source: p.Given("source"), Sort: p.Given("sort"),
-		From: p.e.QueryParam("from")}
+	v := &suspectsView{c: c, by: p.Name, At: p.e.QueryParam("at"), From: p.e.QueryParam("from"),
+		Source: p.Parameter("source"), Sort: p.Parameter("sort")}
 	q := browse.SuspectQuery{Source: v.Source, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
 	v.SuspectPage = must.Get(c.cfg.Browse.Suspects(ctx, q))
 	p.show("suspects", "suspects", "待审", "Suspects", v)
@@ -57,7 +56,7 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 		past = "" // what another editor decided stays open
 	}
 	if past != "" && (at < 0 || v.Looking(&v.Rows[at]) != "") || v.At == "" {
-		v.next(ctx, q, past)
+		v.openNext(ctx, q, past)
 		at = v.row(v.At)
 	}
 	if v.Next != "" {
@@ -99,14 +98,14 @@ func (v *suspectsView) row(id string) int {
 	})
 }
 
-// next opens the first row after one (from the first again after the last one) that no other editor looks at, and
+// openNext opens the first row after one (from the first again after the last one) that no other editor looks at, and
 // claims it.
-func (v *suspectsView) next(ctx context.Context, q browse.SuspectQuery, past string) {
+func (v *suspectsView) openNext(ctx context.Context, q browse.SuspectQuery, past string) {
 	v.At = ""
 	for _, q.Cursor = range []string{cmp.Or(past, v.From), ""} {
 		page := must.Get(v.c.cfg.Browse.Suspects(ctx, q))
 		at := slices.IndexFunc(page.Rows, func(r browse.SuspectRow) bool {
-			// Who had it claimed may have decided since the list was read, and left.
+			// The editor that had claimed it may have decided since the list was read.
 			return v.c.claims.take(v.by, &r) &&
 				must.Get(v.c.cfg.Index.BriefByID(ctx, r.Items[0].ID)).Verdict == index.Suspect
 		})
@@ -124,7 +123,9 @@ func (v *suspectsView) next(ctx context.Context, q browse.SuspectQuery, past str
 }
 
 // Looking is the name of another editor with a row open; empty: there is none.
-func (v *suspectsView) Looking(row *browse.SuspectRow) string { return v.c.claims.another(v.by, row) }
+func (v *suspectsView) Looking(row *browse.SuspectRow) string {
+	return v.c.claims.otherHolder(v.by, row)
+}
 
 type reviewView struct {
 	Day            time.Time // zero: those that may be originals, of all days

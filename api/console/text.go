@@ -83,7 +83,6 @@ func returnTo(to string, pairs ...string) string {
 	return address(address(to, "done", "", "conflict", "", "said", "", "of", ""), pairs...)
 }
 
-// oneLine is a text with its line breaks and runs of spaces as single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // ownAddress is an address to return to within this console: any other becomes /.

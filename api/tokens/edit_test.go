@@ -61,7 +61,7 @@ func TestAddRevokeReload(t *testing.T) {
 		t.Errorf("%v\n%s", err, raw)
 	}
 	tok, err := s.Find(added, "10.0.0.1:1")
-	if err != nil || !s.Current(tok.Session) {
+	if err != nil || !s.HasLine(tok.Line) {
 		t.Fatal(err)
 	}
 	if n, err := Revoke(file, tok.ID); n != 1 || err != nil {
@@ -70,7 +70,7 @@ func TestAddRevokeReload(t *testing.T) {
 	if gone, err := s.Reload(); err != nil || len(gone) != 1 || gone[0] != "张三" {
 		t.Errorf("%v %v", gone, err)
 	}
-	if _, err := s.Find(added, "10.0.0.1:1"); !errors.Is(err, ErrUnknown) || s.Current(tok.Session) {
+	if _, err := s.Find(added, "10.0.0.1:1"); !errors.Is(err, ErrUnknown) || s.HasLine(tok.Line) {
 		t.Errorf("revoked: %v", err)
 	}
 	if _, err := s.Find(other, "10.0.0.1:1"); err != nil {

@@ -52,12 +52,11 @@ func roleOf(name string) (bus.Role, error) {
 	return 1 << i, nil
 }
 
-// Token is a line of the file.
 type Token struct {
 	ID      string
 	Name    string
 	Role    bus.Role
-	Session string   // names the line; it ends with it
+	Line    string   // hash of the line, with which sessions that began with the token end
 	Sources []string // it publishes for these alone, where * is any characters and ? one; none: for all
 	hash    *hash
 	spend   *rate.Limiter
@@ -139,7 +138,7 @@ func (s *Set) Reload() (gone []string, err error) {
 		return nil, fmt.Errorf("%s: tokens: %w", s.file, err)
 	}
 	for _, t := range s.List() {
-		i := slices.IndexFunc(next, func(o *Token) bool { return o.Session == t.Session })
+		i := slices.IndexFunc(next, func(o *Token) bool { return o.Line == t.Line })
 		if i < 0 {
 			gone = append(gone, t.Name)
 		} else {
@@ -167,10 +166,9 @@ func (s *Set) parse(text string) (list []*Token, err error) {
 	return list, nil
 }
 
-// parseLine appends the token of the words of a line.
 func (s *Set) parseLine(list []*Token, f []string) ([]*Token, error) {
 	sum := sha256.Sum256([]byte(strings.Join(f, " ")))
-	t := &Token{Session: hex.EncodeToString(sum[:12])}
+	t := &Token{Line: hex.EncodeToString(sum[:12])}
 	for n := len(f) - 1; n > 3 && strings.HasPrefix(f[n], sourcePrefix); n-- {
 		t.Sources, f = append(t.Sources, strings.TrimPrefix(f[n], sourcePrefix)), f[:n]
 	}
@@ -202,7 +200,6 @@ func (s *Set) parseLine(list []*Token, f []string) ([]*Token, error) {
 	return append(list, t), nil
 }
 
-// find is the token of an id, nil if there is none.
 func find(list []*Token, id string) *Token {
 	for _, t := range list {
 		if t.ID == id {
@@ -212,7 +209,6 @@ func find(list []*Token, id string) *Token {
 	return nil
 }
 
-// Len is the number of tokens.
 func (s *Set) Len() int {
 	if s == nil {
 		return 0
@@ -223,9 +219,9 @@ func (s *Set) Len() int {
 // List returns the tokens, in the order of the file.
 func (s *Set) List() []*Token { return *s.list.Load() }
 
-// Current reports whether the line that a session came from is still there.
-func (s *Set) Current(session string) bool {
-	return slices.ContainsFunc(s.List(), func(t *Token) bool { return t.Session == session })
+// HasLine reports whether a line is still in the file.
+func (s *Set) HasLine(line string) bool {
+	return slices.ContainsFunc(s.List(), func(t *Token) bool { return t.Line == line })
 }
 
 // Find says whose token a client at an address gives. The error is ErrUnknown, or a
@@ -341,7 +337,6 @@ func parseHash(text string) (*hash, error) {
 	return h, nil
 }
 
-// isOf reports whether it is the hash of a secret.
 func (h *hash) isOf(secret string) bool {
 	return subtle.ConstantTimeCompare(h.sum, argon2.IDKey([]byte(secret), h.salt, h.time, h.memory, h.threads,
 		uint32(len(h.sum)))) == 1

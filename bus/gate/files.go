@@ -26,7 +26,7 @@ import (
 // Without SyncAlways it has written a message when it answers (it "flushes in place"),
 // and syncs every two minutes. It may rewrite a block that has lost many messages, when
 // more are removed or at one of those syncs; the new file takes the name before it is
-// synced. A purge up to a sequence that Gate.Before returns causes no rewrite. A purge of
+// synced. A purge up to a sequence that Gate.FileStart returns causes no rewrite. A purge of
 // everything creates another directory msgs.
 //
 // So the gate syncs the blocks that have changed, and the directories that lead to them.
@@ -43,7 +43,7 @@ type files struct {
 	dir     string
 	in      os.FileInfo            // blockDir; nil: nothing has been synced
 	settled bool                   // the next change will give in another time
-	known   map[string]os.FileInfo // blocks by name
+	synced  map[string]os.FileInfo // blocks by name
 	last    *os.File               // the block with the highest number, which is appended to
 }
 
@@ -97,7 +97,7 @@ func (f *files) sync() error {
 // next change: clocks of file systems are coarse.
 const settledAfter = 100 * time.Millisecond
 
-// syncChanged syncs the blocks that have changed, and the directories. Package must ends it.
+// syncChanged syncs the blocks that have changed, and the directories. It panics on errors (must).
 func (f *files) syncChanged(in os.FileInfo) {
 	msgs, began := filepath.Join(f.dir, blockDir), time.Now()
 	f.settled = false // until all have been synced
@@ -110,7 +110,7 @@ func (f *files) syncChanged(in os.FileInfo) {
 		known[name] = now
 		if i == len(names)-1 {
 			f.syncLast(path, now)
-		} else if before, ok := f.known[name]; !ok || another || !same(now, before) {
+		} else if before, ok := f.synced[name]; !ok || another || !unchanged(now, before) {
 			must.Do(disk.Sync(path))
 		}
 	}
@@ -118,11 +118,11 @@ func (f *files) syncChanged(in os.FileInfo) {
 	if another {
 		must.Do(disk.Sync(f.dir))
 	}
-	f.known, f.in, f.settled = known, in, began.Sub(in.ModTime()) > settledAfter
+	f.synced, f.in, f.settled = known, in, began.Sub(in.ModTime()) > settledAfter
 }
 
-// same reports whether a block has not been written to or replaced.
-func same(now, before os.FileInfo) bool {
+// unchanged reports whether a block has not been written to or replaced.
+func unchanged(now, before os.FileInfo) bool {
 	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime())
 }
 
@@ -161,8 +161,7 @@ func blocks(msgs string) ([]string, error) {
 	return names, nil
 }
 
-// mark notes that a sync failed.
-func (f *files) mark() error {
+func (f *files) markUnsynced() error {
 	return os.WriteFile(filepath.Join(f.dir, unsyncedMark), nil, 0o600)
 }
 
@@ -206,9 +205,9 @@ const (
 	leastRecord = 22 + 8
 )
 
-// Before is the sequence of the first message in the file that holds seq or would hold
+// FileStart is the sequence of the first message in the file that holds seq or would hold
 // it; 0: unknown. Removing the messages before it removes files and rewrites none.
-func (g *Gate) Before(seq uint64) (first uint64) {
+func (g *Gate) FileStart(seq uint64) (first uint64) {
 	msgs := filepath.Join(g.cfg.Dir, blockDir)
 	names, err := blocks(msgs)
 	if err != nil {

@@ -100,19 +100,19 @@ type Gate struct {
 	inbox string // the stream answers on inbox, answerTo and where the answer goes
 	files *files // owned by the goroutine that syncs
 
-	stored, refused prometheus.Counter
-	commit          prometheus.Observer
+	storedTotal, refusedTotal prometheus.Counter
+	commit                    prometheus.Observer
 
-	mu      sync.Mutex
-	changed sync.Cond   // of mu
-	answers []*nats.Msg // of the stream, addressed to publishers, without a subject if none is wanted; under mu
-	wanted  uint64      // sequence that a call of Synced waits for; 0: none; under mu
-	synced  uint64      // sequence up to which all is durable; under mu
-	busy    bool        // a group of answers is being synced; under mu
-	broken  error       // why nothing is acknowledged any more; under mu
-	passed  bool        // the answer to a barrier came; under mu
-	closing bool        // under mu
-	ended   sync.WaitGroup
+	mu            sync.Mutex
+	changed       sync.Cond   // of mu
+	answers       []*nats.Msg // of the stream, addressed to publishers, without a subject if none is wanted; under mu
+	wanted        uint64      // sequence that a call of Synced waits for; 0: none; under mu
+	synced        uint64      // sequence up to which all is durable; under mu
+	busy          bool        // a group of answers is being synced; under mu
+	broken        error       // why nothing is acknowledged any more; under mu
+	barrierPassed bool        // the answer to the barrier of Close came; under mu
+	closing       bool        // under mu
+	ended         sync.WaitGroup
 
 	in      *nats.Subscription // to what is published
 	drained chan struct{}      // closed when in is closed and all it received was passed on
@@ -132,10 +132,10 @@ func Open(cfg Config) (*Gate, error) {
 		cfg.Fail = func(string) error { return nil }
 	}
 	g := &Gate{cfg: cfg, drained: make(chan struct{}), log: cfg.Logger.With("stream", cfg.Stream),
-		inbox:   "_gate.ack." + rand.Text() + ".",
-		stored:  cfg.Stats.messages.WithLabelValues(cfg.Stream, "stored"),
-		refused: cfg.Stats.messages.WithLabelValues(cfg.Stream, "refused"),
-		commit:  cfg.Stats.commit.WithLabelValues(cfg.Stream)}
+		inbox:        "_gate.ack." + rand.Text() + ".",
+		storedTotal:  cfg.Stats.messages.WithLabelValues(cfg.Stream, "stored"),
+		refusedTotal: cfg.Stats.messages.WithLabelValues(cfg.Stream, "refused"),
+		commit:       cfg.Stats.commit.WithLabelValues(cfg.Stream)}
 	g.changed.L = &g.mu
 	var err error
 	if g.files, err = openFiles(cfg.Dir); err != nil {
@@ -196,13 +196,12 @@ func (g *Gate) receive(m *nats.Msg) {
 		}
 		why = refusal(g.cfg.Stream, err)
 	}
-	g.refused.Inc()
+	g.refusedTotal.Inc()
 	if to != answerNobody {
 		g.send(&nats.Msg{Subject: m.Reply, Data: why})
 	}
 }
 
-// send sends an answer to a publisher.
 func (g *Gate) send(m *nats.Msg) {
 	if err := g.cfg.Conn.PublishMsg(m); err != nil {
 		g.log.Warn("a publisher is left without an answer", "error", err)
@@ -215,7 +214,7 @@ func (g *Gate) answered(m *nats.Msg) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if what == answerBarrier {
-		g.passed = true
+		g.barrierPassed = true
 	} else {
 		m.Subject, _ = strings.CutPrefix(what, answerTo)
 		if what == answerNobody {
@@ -240,7 +239,7 @@ func (g *Gate) keepSynced() {
 		for len(g.answers) == 0 && g.wanted == 0 && !g.closing {
 			g.changed.Wait()
 		}
-		if soon := pace - time.Since(began); soon > 0 && len(spare) >= many && !g.closing {
+		if soon := pace - time.Since(began); soon > 0 && len(spare) >= paceFrom && !g.closing {
 			g.mu.Unlock()
 			time.Sleep(soon)
 			g.mu.Lock()
@@ -254,7 +253,7 @@ func (g *Gate) keepSynced() {
 		g.answers, g.wanted, g.busy = spare[:0], 0, true
 		g.mu.Unlock()
 
-		last, messages := stored(group)
+		last, messages := storedUpTo(group)
 		if last = max(last, wanted); last > 0 && err == nil {
 			err = g.sync(messages)
 		}
@@ -278,12 +277,12 @@ func (g *Gate) keepSynced() {
 	}
 }
 
-// If more than many answers came at a time, the next sync begins at least pace after the
+// If paceFrom answers or more came at a time, the next sync begins at least pace after the
 // last one began: on a fast disk, more syncs would take the processor from publishers.
 // With few answers no publisher waits for others.
 const (
-	pace = 2 * time.Millisecond
-	many = 4
+	pace     = 2 * time.Millisecond
+	paceFrom = 4
 )
 
 // sync makes durable what the stream has written.
@@ -299,11 +298,11 @@ func (g *Gate) sync(messages int) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: start the service again: %w", ErrBroken, err)
-		g.log.Error("nothing is acknowledged any more", "error", errors.Join(err, g.files.mark()))
+		g.log.Error("nothing is acknowledged any more", "error", errors.Join(err, g.files.markUnsynced()))
 		return err
 	}
 	g.commit.Observe(time.Since(start).Seconds())
-	g.stored.Add(float64(messages))
+	g.storedTotal.Add(float64(messages))
 	return nil
 }
 
@@ -333,7 +332,7 @@ func (g *Gate) handOn(group []*nats.Msg, err error) {
 		if a.Subject == "" {
 			continue
 		}
-		if err != nil && storedAs(a) != nil {
+		if err != nil && ackOf(a) != nil {
 			a = &nats.Msg{Subject: a.Subject, Data: refusal(g.cfg.Stream, err)}
 		}
 		g.send(a)
@@ -393,7 +392,7 @@ func (g *Gate) Close() {
 		}
 	}
 	g.mu.Lock()
-	for err == nil && (len(g.answers) > 0 || g.busy || !g.passed) {
+	for err == nil && (len(g.answers) > 0 || g.busy || !g.barrierPassed) {
 		if ctx.Err() != nil {
 			err = errors.New("the stream does not answer")
 			break
@@ -435,7 +434,6 @@ func problem(stream string, e *server.ApiError) []byte {
 	return b
 }
 
-// Stats are the metrics of the gates of a bus.
 type Stats struct {
 	messages *prometheus.CounterVec
 	commit   *prometheus.HistogramVec

@@ -22,7 +22,6 @@ type filterCmd struct {
 	serviceFlags
 }
 
-// Help explains how it is measured.
 func (c *filterCmd) Help() string {
 	return `The server runs on one processor, and this process makes the load on the others; on a machine with one they
 share it, and "pinned" is false. Peak rates are those of a closed loop with one request in flight and with four, each on
@@ -73,7 +72,6 @@ type filterResult struct {
 	Overlap    float64 `json:"overlap"`
 }
 
-// filterBench is one run under way.
 type filterBench struct {
 	filterCmd
 	ctx   context.Context
@@ -81,7 +79,6 @@ type filterBench struct {
 	redis string // empty: no comparison
 }
 
-// Run starts servers and measures them.
 func (c *filterCmd) Run(co *streams) error {
 	return must.Catch(func() {
 		b := &filterBench{filterCmd: *c, ctx: co.ctx, r: filterResult{Seen: seenIDs, Candidates: candidates,
@@ -102,7 +99,7 @@ func (c *filterCmd) Run(co *streams) error {
 	})
 }
 
-// fill lets one user see half of the candidates, of which some have copies. Package must ends it.
+// fill lets one user see half of the candidates, of which some have copies. It panics on errors (must).
 func (b *filterBench) fill(server *process) {
 	seen := make([]string, seenIDs)
 	for i := range seen {
@@ -141,7 +138,7 @@ type way struct {
 }
 
 // hot measures one user whose history is in memory, and Redis. All ways take turns, several times, and the median of
-// each counts, so that other load on the machine affects all of them alike. Package must ends it.
+// each counts, so that other load on the machine affects all of them alike. It panics on errors (must).
 func (b *filterBench) hot(server *process) {
 	body := filterBody(mixed(candidates))
 	story := append([]byte(`{"scope":"story",`), body[1:]...)
@@ -180,7 +177,7 @@ func filterBody(ids []string) []byte {
 }
 
 // load measures latencies with 10,000 candidates at 70 % of the peak. Each round measures the peak again, since that of
-// a shared machine moves. Package must ends it.
+// a shared machine moves. It panics on errors (must).
 func (b *filterBench) load(server *process) {
 	open := filterOpener(server, "application/octet-stream", filterBody(mixed(10_000)))
 	var peaks, p50, p99 samples

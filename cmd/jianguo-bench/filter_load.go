@@ -32,7 +32,6 @@ func (c *client) ask() (size int, err error) {
 	return c.answer(c.r)
 }
 
-// opener opens a connection.
 type opener func() (*client, error)
 
 func newOpener(addr string, request []byte, answer func(*bufio.Reader) (int, error)) opener {
@@ -90,7 +89,6 @@ func closedLoop(ctx context.Context, server *process, inFlight int, d time.Durat
 	return count / at[1].Sub(at[0]).Seconds(), micros(used[1]-used[0]) / max(count, 1), errors.Join(g.Wait(), err)
 }
 
-// filterOpener opens connections that post a body to /filter.
 func filterOpener(server *process, accept string, body []byte) opener {
 	head := fmt.Appendf(nil, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Accept: %s\r\nContent-Length: %d\r\n\r\n", accept, len(body))
@@ -170,7 +168,6 @@ func openLoop(ctx context.Context, open opener, rate float64, d time.Duration) (
 	return took, g.Wait()
 }
 
-// sleepUntil blocks the thread.
 func sleepUntil(t time.Time) {
 	for d := time.Until(t); d > 0; d = time.Until(t) {
 		ts := unix.NsecToTimespec(d.Nanoseconds())

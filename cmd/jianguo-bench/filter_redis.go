@@ -12,7 +12,7 @@ import (
 )
 
 // startRedis starts a Redis, puts the ids that were seen into a set there, and returns the plain way to ask it the same
-// question: SMISMEMBER. Package must ends it.
+// question: SMISMEMBER. It panics on errors (must).
 func (b *filterBench) startRedis() (redis *process, ask opener) {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0")) // a port that was free a moment ago
 	addr := l.Addr().String()

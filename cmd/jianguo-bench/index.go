@@ -21,7 +21,6 @@ type indexCmd struct {
 	Queries int    `help:"Look-ups of each kind." default:"2000"`
 }
 
-// Help explains the rates.
 func (c *indexCmd) Help() string {
 	return `inserts_per_second is the durable insert: row, sketch, event, postings and look-ups of an item whose verdict
 is known, in batches of 256, each committed with synchronous=FULL, while snapshots are written. The time to generate
@@ -51,7 +50,6 @@ type indexResult struct {
 	StartSeconds  float64 `json:"start_seconds"`
 }
 
-// indexBench is one measurement under way.
 type indexBench struct {
 	indexCmd
 	items population
@@ -62,13 +60,11 @@ type indexBench struct {
 	res indexResult
 }
 
-// batchSize is the number of items in a transaction.
 const batchSize = 256
 
 // seed is that of the items: those of one run are those of the next.
 const seed = 1
 
-// Run builds and measures an index.
 func (c *indexCmd) Run(co *streams) error {
 	return must.Catch(func() {
 		c.Dir = cmp.Or(c.Dir, co.dir)
@@ -89,7 +85,7 @@ func (c *indexCmd) Run(co *streams) error {
 	})
 }
 
-// open opens the index. Package must ends it, as it does all steps.
+// open opens the index. It panics on errors (must), as do all steps.
 func (b *indexBench) open(ctx context.Context) {
 	b.x = must.Get(index.Open(ctx, index.Config{Dir: b.Dir}))
 }

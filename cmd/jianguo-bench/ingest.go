@@ -34,7 +34,6 @@ type ingestResult struct {
 	P99   float64 `json:"verdict_p99_ms"`
 }
 
-// Run starts a service and measures it.
 func (c *ingestCmd) Run(co *streams) error {
 	return must.Catch(func() {
 		messages := c.messages(co)
@@ -48,11 +47,11 @@ func (c *ingestCmd) Run(co *streams) error {
 	})
 }
 
-// messages reads the articles to publish, each under a new id. Package must ends it.
+// messages reads the articles to publish, each under a new id. It panics on errors (must).
 func (c *ingestCmd) messages(co *streams) (messages [][]byte) {
 	run := time.Now().UnixNano()
 	must.Do(jsonl.Read(co.in, c.File, func(_ int, line []byte) error {
-		it, err := ingest.DecodeDocument(jsonl.Item(line))
+		it, err := ingest.DecodeDocument(jsonl.WithPublishedAt(line))
 		if err != nil {
 			return err
 		}

@@ -10,12 +10,12 @@ import (
 
 	"jianguo/bus"
 	"jianguo/ingest"
+	"jianguo/internal/clock"
 	"jianguo/internal/must"
-	"jianguo/internal/wait"
 )
 
 // measure measures the service on a bus: the highest rate of articles a second, and the time from publishing to the
-// verdict at a share of that rate. Package must ends it.
+// verdict at a share of that rate. It panics on errors (must).
 func (c *ingestCmd) measure(ctx context.Context, url string, messages [][]byte) *ingestResult {
 	conn := must.Get(bus.Connect(url))
 	defer conn.Close()
@@ -33,11 +33,11 @@ func (c *ingestCmd) measure(ctx context.Context, url string, messages [][]byte) 
 }
 
 // settled waits until the service publishes no more events of what its catalogue holds, and returns how many there
-// are. Package must ends it.
+// are. It panics on errors (must).
 func settled(ctx context.Context, conn *nats.Conn) (events uint64) {
 	for before := events + 1; before != events; {
 		before = events
-		must.Do(wait.For(ctx, time.Second))
+		must.Do(clock.Sleep(ctx, time.Second))
 		events = must.Get(bus.JetStream(conn).Stream(ctx, bus.StreamVerdicts)).CachedInfo().State.LastSeq
 	}
 	return events
@@ -45,7 +45,7 @@ func settled(ctx context.Context, conn *nats.Conn) (events uint64) {
 
 // publish publishes articles as `jianguo ingest` does, each a step after the one before, whether or not earlier ones
 // have their verdicts (an open loop). It returns how long each verdict took since its article was due, and how long all
-// took. Package must ends it.
+// took. It panics on errors (must).
 func publish(ctx context.Context, conn *nats.Conn, messages [][]byte, step time.Duration) (samples, time.Duration) {
 	took, start := make(samples, len(messages)), time.Now()
 	due := func(k int) time.Time { return start.Add(time.Duration(k) * step) }

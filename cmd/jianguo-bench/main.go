@@ -48,7 +48,7 @@ func main() {
 	k.FatalIfErrorf(errors.Join(err, os.RemoveAll(dir)))
 }
 
-// print prints a result as JSON. Package must ends it.
+// print prints a result as JSON. It panics on errors (must).
 func (co *streams) print(result any) {
 	out := json.NewEncoder(co.out)
 	out.SetIndent("", "  ")
@@ -60,7 +60,7 @@ type serviceFlags struct {
 	Binary string `help:"The jianguo to measure; empty: the one beside this program." placeholder:"FILE"`
 }
 
-// jianguo returns the path of the service's binary. Package must ends it.
+// jianguo returns the path of the service's binary. It panics on errors (must).
 func (f *serviceFlags) jianguo() string {
 	if f.Binary != "" {
 		return f.Binary

@@ -31,7 +31,6 @@ func pinSelf() error {
 	return exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", list, self).Run()
 }
 
-// process is a running child.
 type process struct {
 	addr   string // host and port where it listens
 	nats   string // URL of its bus; Redis has none
@@ -74,7 +73,6 @@ func (p *process) cpuTime() (time.Duration, error) {
 	return time.Duration(ts.Nano()), err
 }
 
-// post sends one JSON request.
 func (p *process) post(path string, body []byte) error {
 	resp, err := http.Post("http://"+p.addr+path, "application/json", bytes.NewReader(body))
 	if err != nil {
@@ -88,7 +86,7 @@ func (p *process) post(path string, body []byte) error {
 	return nil
 }
 
-// awaitMetric returns when a value of /metrics is 1. Package must ends it.
+// awaitMetric returns when a value of /metrics is 1. It panics on errors (must).
 func (p *process) awaitMetric(ctx context.Context, name string) {
 	for values := ""; !strings.Contains(values, "\n"+name+" 1\n"); time.Sleep(20 * time.Millisecond) {
 		must.Do(ctx.Err())
@@ -99,8 +97,8 @@ func (p *process) awaitMetric(ctx context.Context, name string) {
 	}
 }
 
-// startService starts `jianguo serve` on a data directory and free ports, and waits until it is ready. Package must
-// ends it.
+// startService starts `jianguo serve` on a data directory and free ports, and waits until it is ready. It panics on
+// errors (must).
 func startService(ctx context.Context, pinned bool, jianguo, dir string, args ...string) *process {
 	command := []string{jianguo, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0"}
 	p := must.Get(startProcess(ctx, pinned, append(command, args...)...))

@@ -14,7 +14,6 @@ type population struct {
 	familySize int // how many items a family has
 }
 
-// familyShare is the share of items in families.
 const familyShare = 0.01
 
 // familyChange is the share of its weight in which a member of a family differs from

@@ -20,7 +20,7 @@ type access struct {
 	hangup  chan os.Signal
 }
 
-// readAccess reads tokens and certificates. From then on SIGHUP does not end the process. Package must ends it.
+// readAccess reads tokens and certificates. From then on SIGHUP does not end the process. It panics on errors (must).
 func (f *serveFlags) readAccess() access {
 	a := access{hangup: make(chan os.Signal, 1), proxies: networks(f.EditorProxy)}
 	signal.Notify(a.hangup, syscall.SIGHUP)
@@ -31,7 +31,7 @@ func (f *serveFlags) readAccess() access {
 	return a
 }
 
-// reload reads tokens and certificates again. After an error the former ones stay. Package must ends it.
+// reload reads tokens and certificates again. After an error the former ones stay. It panics on errors (must).
 func (a *access) reload(s *service) {
 	if a.certs != nil {
 		a.certs.load()
@@ -60,7 +60,7 @@ func (a *access) onHangup(ctx context.Context, s *service) {
 	}
 }
 
-// networks reads addresses and networks. Package must ends it.
+// networks reads addresses and networks. It panics on errors (must).
 func networks(list []string) (out []netip.Prefix) {
 	for _, text := range list {
 		prefix, err := netip.ParsePrefix(text)

@@ -90,7 +90,7 @@ func (s *service) answer(m *nats.Msg, v any) {
 }
 
 // reindex reads the files that make the recipe again, and compares items by it from then on,
-// while articles arrive. Package must ends it.
+// while articles arrive. It panics on errors (must).
 func (s *service) reindex(recipe string) *index.ReindexReport {
 	seg := must.Get(s.flags.segmenter())
 	if seg.Recipe() != recipe {

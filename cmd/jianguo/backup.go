@@ -45,7 +45,7 @@ func (c *backupCmd) Run(co *streams) error {
 }
 
 // make makes the copy in a directory that has another name than To, and is marked as unfinished, and verifies it. To is
-// then its name. Package must ends it.
+// then its name. It panics on errors (must).
 func (c *backupCmd) make(co *streams) {
 	owner, err := datadir.OwnerOf(c.To) // of what is replaced
 	if err != nil {
@@ -90,7 +90,7 @@ func isDataDir(dir string) error {
 }
 
 // copy copies a directory in use with the help of its bus, and any other one file by
-// file. Package must ends it.
+// file. It panics on errors (must).
 func (c *backupCmd) copy(co *streams) {
 	service := reachFlags{Data: c.Data, busAccess: c.busAccess}
 	if lock := must.Get(service.acquire("backup")); lock != nil {
@@ -109,7 +109,7 @@ func (c *backupCmd) copy(co *streams) {
 
 // copyLive waits until the files contain every message that the bus has acknowledged.
 // Of the bus itself only dead letters are copied: a restored service publishes events
-// again from the catalogue. Package must ends it.
+// again from the catalogue. It panics on errors (must).
 func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) {
 	exposures, err := bus.JetStream(conn).Stream(co.ctx, prefix+eventlog.StreamName)
 	must.Dof(err, "stream %s", eventlog.StreamName)
@@ -125,7 +125,7 @@ func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) {
 	c.files(co.ctx, reports)
 }
 
-// files copies the catalogue, and users' histories once they hold the reports up to one. Package must ends it.
+// files copies the catalogue, and users' histories once they hold the reports up to one. It panics on errors (must).
 func (c *backupCmd) files(ctx context.Context, exposures uint64) {
 	must.Do(maintain.Copy(ctx, c.Data, c.To))
 	path := filepath.Join(c.Data, datadir.Exposures)

@@ -43,7 +43,7 @@ func (c *checkCmd) Run(co *streams) error {
 	})
 }
 
-// ask asks a service. Package must ends it.
+// ask asks a service. It panics on errors (must).
 func (c *checkCmd) ask(co *streams, it *ingest.Item) (e index.Event) {
 	conn := must.Get(c.To.reach(co))
 	defer conn.Close()

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/internal/steady"
+	"jianguo/internal/clock"
 )
 
 // clockEnv names a file that says how far the wall clock of a process is ahead.
 const clockEnv = "JIANGUO_TEST_CLOCK"
 
-func jumping(path string) steady.Source {
-	system := steady.System()
+func jumping(path string) clock.Source {
+	system := clock.System()
 	return func() (time.Time, time.Duration) {
 		wall, elapsed := system()
 		text, err := os.ReadFile(path)

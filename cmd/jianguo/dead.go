@@ -42,7 +42,7 @@ type deadReplayCmd struct{ deadChoice }
 
 type deadDropCmd struct{ deadChoice }
 
-// with calls f, which package must ends, with the dead letters of a service. It does nothing if there are none.
+// with calls f, which may panic (must), with the dead letters of a service. It does nothing if there are none.
 func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters)) error {
 	conn, err := c.To.reach(co)
 	if err != nil {

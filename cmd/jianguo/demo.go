@@ -58,7 +58,7 @@ func (c *demoCmd) Run(co *streams) (err error) {
 	return s.stopAfter(must.Catch(func() { c.show(co, s, dir) }))
 }
 
-// show publishes the sample, shows its verdicts, and waits for the end of the demo. Package must ends it.
+// show publishes the sample, shows its verdicts, and waits for the end of the demo. It panics on errors (must).
 func (c *demoCmd) show(co *streams, s *ownService, dir string) {
 	conn := must.Get((&reachFlags{Data: dir}).reach(co))
 	defer conn.Close()
@@ -93,7 +93,7 @@ func (c *demoCmd) show(co *streams, s *ownService, dir string) {
 }
 
 // showVerdicts prints the items of the sample as a table and counts unexpected
-// verdicts. Package must ends it.
+// verdicts. It panics on errors (must).
 func showVerdicts(out io.Writer, corpus []byte, events map[string]*index.Event) (wrong int) {
 	expected := map[string]expectation{}
 	for _, e := range decodeAll[expectation](must.Get(fs.ReadFile(data.FS, "sample/expected.jsonl"))) {
@@ -119,7 +119,7 @@ func showVerdicts(out io.Writer, corpus []byte, events map[string]*index.Event) 
 	return wrong
 }
 
-// decodeAll decodes a file of the sample, one value a line. Package must ends it.
+// decodeAll decodes a file of the sample, one value a line. It panics on errors (must).
 func decodeAll[T any](file []byte) (all []T) {
 	for decoder := json.NewDecoder(bytes.NewReader(file)); decoder.More(); {
 		var v T

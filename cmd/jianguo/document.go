@@ -22,7 +22,7 @@ func openIndex(co *streams, dir string, s *segment.Segmenter, cfg index.Config) 
 }
 
 // readDocument reads an article from a file, "-" for standard input: a JSON object if it begins with { or has a name in
-// .json, or else plain text. Package must ends it.
+// .json, or else plain text. It panics on errors (must).
 func readDocument(co *streams, name string) *ingest.Item {
 	r, file := must.Get2(jsonl.Open(co.in, name))
 	defer file.Close()
@@ -43,7 +43,7 @@ func decodeDocument(r io.Reader, isJSON bool) (*ingest.Item, error) {
 		return nil, errors.New("is not UTF-8")
 	}
 	if trimmed := bytes.TrimSpace(data); isJSON || bytes.HasPrefix(trimmed, []byte("{")) {
-		return ingest.DecodeDocument(jsonl.Item(trimmed))
+		return ingest.DecodeDocument(jsonl.WithPublishedAt(trimmed))
 	}
 	it := &ingest.Item{Body: string(data)}
 	return it, it.Validate()

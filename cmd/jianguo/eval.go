@@ -91,7 +91,7 @@ func (c *evalCmd) wanted() error {
 	return nil
 }
 
-// documents feeds the documents and measures what is asked of them. Package must ends it.
+// documents feeds the documents and measures what is asked of them. It panics on errors (must).
 func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) {
 	items, labels := readItems(co, c.Docs), c.readLabels(co)
 	if c.Labelled {
@@ -112,7 +112,7 @@ func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) {
 	}
 }
 
-// readLabels reads all files of labels, or the wanted half of them. Package must ends it.
+// readLabels reads all files of labels, or the wanted half of them. It panics on errors (must).
 func (c *evalCmd) readLabels(co *streams) (labels []eval.Label) {
 	for _, name := range c.Labels {
 		labels = append(labels, must.Get(eval.ReadLabels(co.in, name))...)
@@ -122,7 +122,7 @@ func (c *evalCmd) readLabels(co *streams) (labels []eval.Label) {
 
 func (c *evalCmd) inHalf(a, b string) bool { return c.Half == "" || c.Half == eval.Half(a, b) }
 
-// readPairs reads a file of pairs of texts, or the wanted half of it. Package must ends it.
+// readPairs reads a file of pairs of texts, or the wanted half of it. It panics on errors (must).
 func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair) {
 	must.Do(jsonl.Read(co.in, name, func(_ int, line []byte) error {
 		p, err := eval.ReadTextPair(line)
@@ -135,12 +135,12 @@ func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair) {
 }
 
 // readItems reads documents. It leaves out those that the service would refuse, and
-// counts them. Package must ends it.
+// counts them. It panics on errors (must).
 func readItems(co *streams, files []string) (items []*ingest.Item) {
 	refused := 0
 	for _, name := range files {
 		must.Do(jsonl.Read(co.in, name, func(number int, line []byte) error {
-			it, err := ingest.DecodeItem(jsonl.Item(line))
+			it, err := ingest.DecodeItem(jsonl.WithPublishedAt(line))
 			if err != nil {
 				refused++
 				co.log.Warn("document left out", "file", name, "line", number, "error", err)

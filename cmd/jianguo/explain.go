@@ -42,7 +42,7 @@ func (c *explainCmd) Run(co *streams) error {
 	})
 }
 
-// items reads both items, the earlier one first, and the policy of the directory. Package must ends it.
+// items reads both items, the earlier one first, and the policy of the directory. It panics on errors (must).
 func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *ingest.Item) {
 	if c.Data == "" {
 		return readItem(co, c.A), readItem(co, c.B)
@@ -63,7 +63,7 @@ func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *i
 }
 
 // lookUp finds an item by its id, or reads it as a file. The stored item is nil for a
-// file. Package must ends it.
+// file. It panics on errors (must).
 func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item) {
 	stored, err := x.Item(co.ctx, name)
 	if _, missing := os.Stat(name); name == "-" || errors.Is(err, index.ErrNotFound) && missing == nil {
@@ -76,7 +76,7 @@ func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item
 	return ingest.Stored(stored), stored
 }
 
-// readItem reads an article, named as its file where it has no id. Package must ends it.
+// readItem reads an article, named as its file where it has no id. It panics on errors (must).
 func readItem(co *streams, name string) *ingest.Item {
 	it := readDocument(co, name)
 	it.ID = cmp.Or(it.ID, name)

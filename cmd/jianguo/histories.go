@@ -40,7 +40,7 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (*e
 		return nil, fmt.Errorf("--exposure-store: %w", err)
 	}
 	together := &exposure.Shared{Redis: conn}
-	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
+	err = bus.RetryWhileAway(co.ctx, co.log, busWait, func() error {
 		return must.Catch(func() {
 			bucket := func(ctx context.Context) (jetstream.KeyValue, error) {
 				return redis.Bucket(ctx, js, plan.Prefix, plan.Replicas)

@@ -68,7 +68,7 @@ func (c *ingestCmd) Run(co *streams) error {
 	return own.stopAfter(must.Catch(func() { c.publish(co, must.Get(conn, err)) }))
 }
 
-// publish publishes the files and prints what became of the items. Package must ends it.
+// publish publishes the files and prints what became of the items. It panics on errors (must).
 func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 	defer conn.Close()
 	each := func(*index.Event) {}
@@ -100,7 +100,7 @@ const (
 )
 
 // publishFiles publishes every line of the files up to one that cannot be read, waits for the verdicts, and calls each
-// with their events. It ends with the first item of which the bus says nothing. Package must ends it.
+// with their events. It ends with the first item of which the bus says nothing. It panics on errors (must).
 func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*index.Event)) (_ *summary, end error) {
 	s := new(summary)
 	counts := map[index.Verdict]*int{index.Unique: &s.Unique, index.Suspect: &s.Suspect,
@@ -135,7 +135,7 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*index
 	for i := 0; i < len(files) && end == nil; i++ { // a later file would be first with what an earlier one has
 		end = jsonl.Read(co.in, files[i], func(number int, line []byte) error {
 			wait()
-			return p.Add(ctx, number, jsonl.Item(line))
+			return p.Add(ctx, number, jsonl.WithPublishedAt(line))
 		})
 	}
 	if p.Wait() != nil {

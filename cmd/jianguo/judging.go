@@ -26,7 +26,7 @@ type judging struct {
 const judgingWait = 500 * time.Millisecond
 
 // compareJudging ends the start if another service on the bus judges otherwise, unless that is allowed. From then on
-// this one answers how it judges. Package must ends it.
+// this one answers how it judges. It panics on errors (must).
 func (s *service) compareJudging(ctx context.Context) {
 	must.Get(s.conn.Subscribe(bus.SubjectJudging, func(m *nats.Msg) {
 		s.answer(m, judging{s.name, s.index.Recipe(), s.index.Policy()})

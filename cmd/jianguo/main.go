@@ -109,7 +109,7 @@ func (p printable) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// print prints a value as an indented JSON document. Package must ends it.
+// print prints a value as an indented JSON document. It panics on errors (must).
 func (co *streams) print(v any) {
 	out := json.NewEncoder(co.out)
 	out.SetIndent("", " ")

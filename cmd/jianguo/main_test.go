@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"jianguo/internal/steady"
+	"jianguo/internal/clock"
 )
 
 // busWaitEnv says how long the start of a process waits for a bus.
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	if path := os.Getenv(clockEnv); path != "" {
-		clocks = func() steady.Source { return jumping(path) }
+		clocks = func() clock.Source { return jumping(path) }
 	}
 	if wait, err := time.ParseDuration(os.Getenv(busWaitEnv)); err == nil {
 		busWait = wait

@@ -65,7 +65,8 @@ func (c *migrateCmd) Run(co *streams) error {
 	})
 }
 
-// export puts what the Redis holds in the place of the state file, once all reports are applied. Package must ends it.
+// export puts what the Redis holds in the place of the state file, once all reports are applied. It panics on errors
+// (must).
 func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStream) {
 	for p := range redis.Partitions {
 		at, err := m.Redis.Progress(co.ctx, p)

@@ -149,7 +149,7 @@ func addHistories(t *testing.T, dir string, n int) {
 			keys[i] = 1 + rand.Uint32N(1<<32-1)
 		}
 		st := new(states.State)
-		if err := st.See(&policy, keys, now, now, nil); err != nil {
+		if err := st.Apply(&policy, &states.Event{Kind: states.Seen, Keys: keys, Logged: now, Now: now}, nil); err != nil {
 			t.Fatal(err)
 		}
 		snap := st.Snapshot(states.Address{History: history, User: user}, func() int64 { number++; return number })
@@ -254,8 +254,8 @@ func after(moment func() bool, most time.Duration) func() bool {
 	}
 }
 
-// A move that is killed at any moment, in either direction, begins again when the command is run again, and ends with the same
-// histories on both sides. Until then no service takes the Redis, and the directory has all that it had.
+// A move that is killed at any moment, in either direction, begins again when the command is run again, and ends with
+// the same histories on both sides. Until then no service takes the Redis, and the directory has all that it had.
 func TestMigrateKilled(t *testing.T) {
 	t.Parallel()
 	dir, addr := filepath.Join(t.TempDir(), "data"), startRedis(t)

@@ -39,7 +39,7 @@ func (c *reindexCmd) Run(co *streams) error {
 	})
 }
 
-// reindex has the service that runs reindex the directory, or does it in this process. Package must ends it.
+// reindex has the service that runs reindex the directory, or does it in this process. It panics on errors (must).
 func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter) (report *index.ReindexReport) {
 	where := reachFlags{Data: c.Data, busAccess: c.busAccess}
 	if lock := must.Get(where.acquire("reindex")); lock != nil {
@@ -53,7 +53,7 @@ func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter) (report *index
 	return must.Get(askToReindex(co, conn, seg.Recipe()))
 }
 
-// alone reindexes a directory that this process has locked. Package must ends it.
+// alone reindexes a directory that this process has locked. It panics on errors (must).
 func alone(co *streams, seg *segment.Segmenter, dir string) *index.ReindexReport {
 	x := must.Get(openIndex(co, dir, seg, index.Config{Progress: co.progress.stages("loading")}))
 	bar := co.progress.stages("reindexing")

@@ -84,7 +84,7 @@ func (c *rejudgeCmd) Run(co *streams) error {
 	})
 }
 
-// rejudge judges what has arrived by the policy in force and by the one to try. Package must ends it.
+// rejudge judges what has arrived by the policy in force and by the one to try. It panics on errors (must).
 func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) *maintain.Report {
 	must.Do(isDataDir(c.Data))
 	co.progress.stages("rejudge:")("copying the catalogue", 0, 1)
@@ -98,7 +98,8 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 	return r
 }
 
-// replay judges what has arrived since a time again by a policy. It leaves the files as they are. Package must ends it.
+// replay judges what has arrived since a time again by a policy. It leaves the files as they are. It panics on errors
+// (must).
 func (c *rejudgeCmd) replay(co *streams, segmenter *segment.Segmenter, dir string, since time.Time,
 	policy *index.Policy, stage string, each func(*maintain.Replayed)) {
 	x := must.Get(openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Copy: true,
@@ -112,7 +113,7 @@ func (c *rejudgeCmd) replay(co *streams, segmenter *segment.Segmenter, dir strin
 	}, each, func(done, total int64) { progress(stage, done, total) }))
 }
 
-// policy is the policy to try. Package must ends it.
+// policy is the policy to try. It panics on errors (must).
 func (c *rejudgeCmd) policy(p index.Policy) index.Policy {
 	if c.Strictness != "" {
 		p = p.At(c.Strictness)

@@ -26,10 +26,10 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/clock"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
 	"jianguo/internal/must"
-	"jianguo/internal/steady"
 )
 
 type serveCmd struct {
@@ -63,11 +63,11 @@ func (c *serveCmd) Run(co *streams) error {
 }
 
 // clocks are those of the system. Tests set others.
-var clocks = steady.System
+var clocks = clock.System
 
 // open opens the parts of the service; nothing runs before run.
 func (f *serveFlags) open(co *streams, dir string) (*service, error) {
-	s := &service{flags: f, dir: dir, name: rand.Text(), log: co.log, clock: steady.New(clocks(), co.log),
+	s := &service{flags: f, dir: dir, name: rand.Text(), log: co.log, clock: clock.NewSteady(clocks(), co.log),
 		disk: disk.Disk{Dir: dir, Reserve: uint64(f.DiskReserve) << 20}, metrics: prometheus.NewRegistry()}
 	err := must.Catch(func() {
 		f.openAccess(s)   // tokens and proxies
@@ -101,7 +101,7 @@ func (f *serveFlags) openAccess(s *service) {
 }
 
 func (f *serveFlags) openHTTP(s *service) {
-	s.connections = must.Get(api.Descriptors(f.Connections))
+	s.connections = must.Get(api.MaxConnections(f.Connections))
 	l, err := net.Listen("tcp", f.Listen)
 	must.Dof(err, "--listen")
 	s.http = l.(*net.TCPListener)
@@ -155,7 +155,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 		s.conn = must.Get(s.bus.Connect())
 	}
 	s.closers.add(func() error { s.conn.Close(); return nil })
-	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
+	must.Do(bus.RetryWhileAway(co.ctx, co.log, busWait, func() (err error) {
 		s.ingest, err = ingest.New(co.ctx, ingest.Config{Name: s.name, Bus: s.bus, Conn: s.conn, Index: s.index,
 			Segmenter: s.segmenter, Workers: processors(),
 			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: f.Backlog << 20}, Logger: co.log,
@@ -200,7 +200,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	s.stories = story.New()
 	js := bus.JetStream(s.conn)
 	var dead *bus.DeadLetters
-	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() error {
+	must.Do(bus.RetryWhileAway(co.ctx, co.log, busWait, func() error {
 		if s.reports, err = eventlog.Open(co.ctx, js, f.log(s), co.log); err == nil {
 			dead, err = bus.OpenDead(co.ctx, s.conn, f.StreamPrefix)
 		}
@@ -219,13 +219,13 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 			if bad, ok := errors.AsType[*wire.Error](reason); ok {
 				l.Field = bad.Field
 			}
-			return dead.BuryOf(ctx, user, fmt.Sprintf("exposures-%d", e.Seq), &l, eventlog.ErasureDelay)
+			return dead.BuryForUser(ctx, user, fmt.Sprintf("exposures-%d", e.Seq), &l, eventlog.ErasureDelay)
 		},
 		Forgotten: dead.Forget}))
 	s.closers.add(s.exposure.Close)
 	f.importOld(co, s, zone)
 	must.Do(datadir.Record(s.dir))
-	s.kept = must.Get(datadir.OpenKept(s.dir, co.log))
+	s.vital = must.Get(datadir.OpenVital(s.dir, co.log))
 }
 
 // freeSpace is a metric.

@@ -20,9 +20,9 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/clock"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
-	"jianguo/internal/steady"
 	"jianguo/segment"
 )
 
@@ -31,7 +31,7 @@ type service struct {
 	dir    string
 	access access
 	disk   disk.Disk     // HTTP refuses writes while it is full: a request would wait in vain
-	clock  *steady.Clock // by which data expires
+	clock  *clock.Steady // by which data expires
 	// connections bounds those of HTTP, and those of the embedded bus.
 	connections int
 	http        *net.TCPListener
@@ -52,7 +52,7 @@ type service struct {
 	exposure  *exposure.Store
 	stories   *story.Stories
 	histories exposure.Config // of users, without the rest
-	kept      datadir.Kept    // none until all files are open
+	vital     datadir.Vital   // none until all files are open
 	browse    *browse.Model
 	metrics   *prometheus.Registry
 	api       *api.Server
@@ -87,7 +87,7 @@ func (s *service) run(ctx context.Context) error {
 	g.Go(func() error { return s.ingest.Run(ingesting) })
 	g.Go(func() error { s.browse.Run(failed); return nil })
 	g.Go(func() error { followStories(failed, s.index, s.stories, s.log); return nil })
-	g.Go(func() error { return s.kept.Watch(failed) })
+	g.Go(func() error { return s.vital.Watch(failed) })
 	g.Go(func() error { return s.watchJudging(failed) })
 	g.Go(func() error { s.access.onHangup(failed, s); return nil })
 	return errors.Join(g.Wait(), s.close())
@@ -111,7 +111,7 @@ func (c *closers) close() error {
 // close closes the parts, in reverse order, and then writes files again that were removed.
 func (s *service) close() error {
 	ctx := context.Background()
-	settle, err := s.kept.Rescue(map[string]func(to string) error{
+	settle, err := s.vital.Rescue(map[string]func(to string) error{
 		datadir.Catalogue: func(to string) error { return s.index.CopyTo(ctx, to) },
 		datadir.Exposures: func(to string) error {
 			return errors.Join(s.exposure.Flush(ctx), s.exposure.CopyTo(ctx, to))

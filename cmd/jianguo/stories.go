@@ -8,7 +8,7 @@ import (
 	"jianguo/exposure/story"
 	"jianguo/index"
 	"jianguo/index/stories"
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 )
 
 const (
@@ -33,7 +33,7 @@ func followStories(ctx context.Context, view *index.Index, filter *story.Stories
 		if after >= last {
 			filter.SetReady()
 		}
-		if wait.For(ctx, relatedPoll) != nil {
+		if clock.Sleep(ctx, relatedPoll) != nil {
 			return
 		}
 	}

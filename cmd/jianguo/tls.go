@@ -31,7 +31,7 @@ func openCertificates(cert, key, clientCA string) (*certificates, error) {
 	return c, must.Catch(c.load)
 }
 
-// load reads the files. Package must ends it.
+// load reads the files. It panics on errors (must).
 func (c *certificates) load() {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	must.Dof(err, "--tls-cert %s, --tls-key %s", c.cert, c.key)

@@ -41,7 +41,7 @@ func (c *verifyCmd) Run(co *streams) error {
 	return holding(datadir.Acquire, c.Data, "verify", func() { c.verify(co) })
 }
 
-// holding calls f, which package must ends, while this process has the lock of a data directory.
+// holding calls f, which may panic (must), while this process has the lock of a data directory.
 func holding(acquire func(string, datadir.Holder) (*datadir.Lock, error), dir, command string, f func()) error {
 	if err := isDataDir(dir); err != nil {
 		return err
@@ -53,7 +53,7 @@ func holding(acquire func(string, datadir.Holder) (*datadir.Lock, error), dir, c
 	return errors.Join(must.Catch(f), lock.Close())
 }
 
-// verifyStore verifies histories in a Redis. Package must ends it.
+// verifyStore verifies histories in a Redis. It panics on errors (must).
 func (c *verifyCmd) verifyStore(co *streams) {
 	conn := must.Get(redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo"))
 	defer conn.Close()
@@ -72,7 +72,7 @@ func (c *verifyCmd) verifyStore(co *streams) {
 		plural(int(r.Forgotten), "user")))
 }
 
-// verify verifies a directory that this process has locked. Package must ends it.
+// verify verifies a directory that this process has locked. It panics on errors (must).
 func (c *verifyCmd) verify(co *streams) {
 	x := must.Get(index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
 		Progress: co.progress.stages("verifying")}))
@@ -96,7 +96,7 @@ func (c *verifyCmd) verify(co *streams) {
 		r.Items, r.Events, r.Clusters, r.Exemplars))
 }
 
-// print prints a report as JSON, or its problems and what was verified. Package must ends it, also if there are
+// print prints a report as JSON, or its problems and what was verified. It panics on errors (must), also if there are
 // problems.
 func (c *verifyCmd) print(co *streams, report any, problems []string, verified string) {
 	verdict := "whole"

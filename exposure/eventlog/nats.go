@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/internal/health"
 	"jianguo/internal/must"
 	"jianguo/internal/streams"
 	"jianguo/internal/wrap"
@@ -51,8 +52,8 @@ type NATS struct {
 	cfg    Config
 	logger *slog.Logger
 
-	gone    atomic.Bool     // Consume has missed the stream
-	trouble streams.Trouble // why no event would be taken, by the last check
+	gone    atomic.Bool    // Consume has missed the stream
+	trouble health.Trouble // why no event would be taken, by the last check
 }
 
 // Open makes sure the stream exists and is as configured.
@@ -174,7 +175,7 @@ func (l *NATS) Consume(ctx context.Context, after Point, fn func(Entry) error) e
 	return must.Catch(func() { l.consume(ctx, after, nil, fn) })
 }
 
-// consume reads entries of these subjects, or all. Package must ends it.
+// consume reads entries of these subjects, or all. It panics on errors (must).
 func (l *NATS) consume(ctx context.Context, after Point, subjects []string, fn func(Entry) error) {
 	cfg := jetstream.OrderedConsumerConfig{
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
@@ -268,7 +269,7 @@ func (l *NATS) Release(ctx context.Context, upTo uint64) error {
 	})
 }
 
-// info describes the stream. Package must ends it, and what follows.
+// info describes the stream. It and what follows panic on errors (must).
 func (l *NATS) info(ctx context.Context) *jetstream.StreamInfo {
 	info, err := l.stream.Info(ctx)
 	must.Dof(err, "exposure: stream %s", StreamName)

@@ -112,5 +112,4 @@ func (s *Set) Has(key uint32) bool {
 	}
 }
 
-// Bytes is the memory of the set.
 func (s *Set) Bytes() int { return 4 * len(s.cells) }

@@ -48,7 +48,6 @@ func (l Lanes) Rank(key uint32) int {
 	return last
 }
 
-// Bytes is the memory of the lanes.
 func (l Lanes) Bytes() (n int) {
 	for i := range l {
 		n += 320 + 4*len(l[i].lane)

@@ -17,7 +17,7 @@ import (
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 )
 
 // Old is the Redis that a platform had before, from which the histories of its users are imported. It is only read.
@@ -70,7 +70,7 @@ func (o *Old) ImportAll(ctx context.Context) {
 		}
 		o.logger.WarnContext(ctx, "exposure: the import from the old store begins again", "walked", w.String(),
 			"err", err)
-		_ = wait.For(ctx, 10*time.Second)
+		_ = clock.Sleep(ctx, 10*time.Second)
 	}
 }
 
@@ -113,7 +113,7 @@ func (o *Old) importAll(ctx context.Context) (w walked, err error) {
 			w.users++
 			started := time.Now()
 			history, readErr := read(ctx, client, keys[i], kind)
-			if err = cmp.Or(err, readErr, wait.For(ctx, time.Since(started))); err != nil {
+			if err = cmp.Or(err, readErr, clock.Sleep(ctx, time.Since(started))); err != nil {
 				return fmt.Errorf("old store, key %q: %w", keys[i], err)
 			}
 			work.Go(func() error { return o.use(ctx, user, history) })

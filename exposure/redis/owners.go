@@ -12,7 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
 	"jianguo/internal/wrap"
 )
 
@@ -175,7 +175,7 @@ func (o *Owners) take(ctx context.Context, p int) {
 				continue
 			}
 			o.Logger.Warn("exposure: a partition begins again", "partition", p, "err", err)
-			_ = wait.For(running, renewEvery/2)
+			_ = clock.Sleep(running, renewEvery/2)
 		}
 	})
 }

@@ -80,7 +80,7 @@ func DecodeHead(b []byte, addr Address) (*State, error) {
 	})
 }
 
-// coder writes a head, or reads one, which may be damaged. Package must ends its methods.
+// coder writes a head, or reads one, which may be damaged. Its methods panic on errors (must).
 type coder struct {
 	b     []byte // written, or not read yet
 	reads bool
@@ -163,7 +163,6 @@ func (c *coder) tail(s *State) {
 	}
 }
 
-// uvarint codes a number.
 func uvarint[T ~int | ~int64 | ~uint32 | ~uint8](c *coder, what string, v *T, most uint64) {
 	if !c.reads {
 		c.b = binary.AppendUvarint(c.b, uint64(*v))
@@ -219,7 +218,6 @@ func (c *coder) key(k *uint32) {
 	}
 }
 
-// user codes the name of a user.
 func (c *coder) user(name *string) {
 	size := len(*name)
 	if uvarint(c, "link", &size, uint64(len(c.b))); !c.reads {
@@ -232,7 +230,6 @@ func (c *coder) user(name *string) {
 	*name, c.b = string(c.b[:size]), c.b[size:]
 }
 
-// encodeShard encodes the bits of a shard.
 func encodeShard(sh *Shard) []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, ShardBytes(sh.m)), formatVersion, sh.k, 0, 0)

@@ -81,7 +81,7 @@ func TestWorkedExample(t *testing.T) {
 	at := time.Date(2024, 5, 20, 8, 2, 8, 0, shanghai)
 	p, _ := Policy{}.WithDefaults()
 	s := &State{}
-	if err := s.See(&p, []uint32{0x11223344, 0x55667788}, at, at, nil); err != nil {
+	if err := s.see(&p, []uint32{0x11223344, 0x55667788}, at, at, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := hex.EncodeToString(encodeHead(s, Address{User: "u"}))
@@ -106,8 +106,8 @@ func FuzzDecodeHead(f *testing.F) {
 	p, _ := Policy{Slots: 2, Capacity: 64, Tail: 8}.WithDefaults()
 	s := &State{}
 	for i := range uint32(200) {
-		s.See(&p, []uint32{i*7919 + 1}, benchTime, benchTime, nil)
-		s.Deliver(&p, []uint32{i + 1}, benchTime, benchTime)
+		s.see(&p, []uint32{i*7919 + 1}, benchTime, benchTime, nil)
+		s.deliver(&p, []uint32{i + 1}, benchTime, benchTime)
 	}
 	for i := range s.shards {
 		s.shards[i].id = int64(i) + 1
@@ -138,11 +138,11 @@ func FuzzDecodeHead(f *testing.F) {
 		if s.Need(fetch) != nil {
 			return
 		}
-		if err := s.See(&p, []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, benchTime, benchTime, fetch); err != nil {
+		if err := s.see(&p, []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, benchTime, benchTime, fetch); err != nil {
 			t.Fatal(err)
 		}
 		var marks [10]byte
-		s.Look(&p, benchTime, 9).Mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
+		s.View(&p, benchTime, 9).Mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
 		if bytes.IndexByte(marks[:], kernel.Unseen) >= 0 {
 			t.Fatalf("seen keys are not held: %v", marks)
 		}

@@ -41,7 +41,7 @@ type Event struct {
 	From        string    // the other user, of links
 	At          time.Time // when it happened, as it says itself; zero: when it was logged
 	Logged, Now time.Time // what has expired by Now is dropped
-	Try         bool      // of an un-see: nothing is changed, and the answer is that of the un-see
+	DryRun      bool      // of an un-see: nothing is changed, and the answer is that of the un-see
 }
 
 // Apply changes a state by an event of its user: the only way in which states change. With ErrExceptions it has
@@ -50,24 +50,24 @@ func (s *State) Apply(p *Policy, ev *Event, fetch Fetcher) error {
 	s.view = nil
 	switch ev.Kind {
 	case Unsee:
-		return s.Unsee(p, ev.Keys, ev.Now, fetch, ev.Try)
+		return s.unsee(p, ev.Keys, ev.Now, fetch, ev.DryRun)
 	case Forget:
-		s.Reset()
+		s.reset()
 		s.Links = Links{}
 	case Link, Unlink:
 		s.Links.From = SetUser(s.Links.From, ev.From, ev.Kind == Link)
 	case Linked:
-		s.Touch(p, ev.Logged, ev.Now) // the link ends when this state expires
+		s.touch(p, ev.Logged, ev.Now) // the link ends when this state expires
 		s.Links.Into = SetUser(s.Links.Into, ev.From, true)
 	case Unlinked:
 		s.Links.Into = SetUser(s.Links.Into, ev.From, false)
 	case Imported:
-		s.Touch(p, ev.Logged, ev.Now)
+		s.touch(p, ev.Logged, ev.Now)
 		s.Links.Imported = true
 	case Delivered:
-		s.Deliver(p, ev.Keys, p.Clamp(ev.At, ev.Logged), ev.Now)
+		s.deliver(p, ev.Keys, p.Clamp(ev.At, ev.Logged), ev.Now)
 	default:
-		return s.See(p, ev.Keys, p.Clamp(ev.At, ev.Logged), ev.Now, fetch)
+		return s.see(p, ev.Keys, p.Clamp(ev.At, ev.Logged), ev.Now, fetch)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func measuredRate(p Policy, users, tests int) (measured, theory float64, err err
 				}
 			}
 		}
-		v := s.Look(&p, now, keptHits)
+		v := s.View(&p, now, cacheFrom)
 		keys, marks := make([]uint32, tests/users), make([]byte, tests/users)
 		for i := range keys {
 			keys[i] = rand.Uint32() | 1
@@ -89,7 +89,7 @@ func benchState(t testing.TB, p *Policy, n int) (*State, uint64) {
 	seed := wire.Seed(&secret, "bench")
 	s := &State{}
 	for i := range n {
-		if err := s.See(p, []uint32{wire.Key(benchID(i), seed)}, benchTime, benchTime, nil); err != nil {
+		if err := s.see(p, []uint32{wire.Key(benchID(i), seed)}, benchTime, benchTime, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +107,7 @@ func BenchmarkSee(b *testing.B) {
 			keys[i] = rand.Uint32() | 1
 		}
 		var s State
-		if err := s.See(&p, keys, benchTime, benchTime, nil); err != nil {
+		if err := s.see(&p, keys, benchTime, benchTime, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -28,24 +28,24 @@ func TestMonthEnds(t *testing.T) {
 		end := time.Date(year, time.Month(month)+1, 1, 0, 0, 0, 0, zone)
 		at := begin.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 15 * 24 * time.Hour, end.Sub(begin) - time.Second}).Draw(t, "at"))
 		s := &State{}
-		if err := s.See(&p, []uint32{7}, at, at, nil); err != nil {
+		if err := s.see(&p, []uint32{7}, at, at, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i := range rapid.SampledFrom([]uint32{0, 100}).Draw(t, "more") {
-			if err := s.See(&p, []uint32{100 + i}, at, at, nil); err != nil {
+			if err := s.see(&p, []uint32{100 + i}, at, at, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
 		last := time.Date(year, time.Month(month)+4, 1, 0, 0, 0, 0, zone)
 		for now, want := range map[time.Time]byte{at: 1, end: 1, last.Add(-time.Second): 1, last: 0, last.AddDate(1, 0, 0): 0} {
 			var mark [1]byte
-			s.Look(&p, now, 9).Mark([]uint32{7}, mark[:])
+			s.View(&p, now, 9).Mark([]uint32{7}, mark[:])
 			if (mark[0] != kernel.Unseen) != (want == 1) {
 				t.Fatalf("seen %s, filtered %s: %d", at, now, mark[0])
 			}
 		}
 		// A view built before the boundary is not used after it.
-		if v := s.Look(&p, last.Add(-time.Second), 9); v.Until > last.Unix() {
+		if v := s.View(&p, last.Add(-time.Second), 9); v.Until > last.Unix() {
 			t.Fatalf("view until %s", time.Unix(v.Until, 0).In(zone))
 		}
 	})
@@ -62,7 +62,7 @@ func TestMonthEndsWhileCached(t *testing.T) {
 	s := &State{}
 	for i := range uint32(40) { // more than a tail
 		at := march.AddDate(0, int(i)/20, 0)
-		if err := s.See(&p, []uint32{i + 1}, at, at, nil); err != nil {
+		if err := s.see(&p, []uint32{i + 1}, at, at, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestMonthEndsWhileCached(t *testing.T) {
 		first, later bool
 	}{{time.April, true, true}, {time.May, false, true}, {time.June, false, false}} {
 		var marks [2]byte
-		s.Look(&p, time.Date(2026, c.month, 12, 0, 0, 0, 0, shanghai), 9).Mark([]uint32{1, 21}, marks[:])
+		s.View(&p, time.Date(2026, c.month, 12, 0, 0, 0, 0, shanghai), 9).Mark([]uint32{1, 21}, marks[:])
 		if marks[0] != kernel.Unseen != c.first || marks[1] != kernel.Unseen != c.later {
 			t.Errorf("in %s: marks %v, want seen %v and %v", c.month, marks, c.first, c.later)
 		}

@@ -11,19 +11,19 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 )
 
-// Kind is the rule by which a history forgets.
-type Kind uint8
+// PolicyKind is the rule by which a history forgets.
+type PolicyKind uint8
 
 const (
 	// Rotate keeps a fixed number of shards and drops the oldest one when a
 	// new one is needed; a user who reports nothing for the TTL is forgotten.
-	Rotate Kind = iota
+	Rotate PolicyKind = iota
 	// Calendar keeps a set of shards a month and reads the current month and
 	// a number of whole months before it.
 	Calendar
 )
 
-func (k Kind) String() string {
+func (k PolicyKind) String() string {
 	if k == Calendar {
 		return "calendar"
 	}
@@ -47,7 +47,7 @@ const (
 // readable at once every shard is built for p = 0.8 × Target / N, so that the
 // union bound over all of them stays under Target with a fifth to spare.
 type Policy struct {
-	Kind Kind
+	Kind PolicyKind
 	// Slots is the number of shards kept: in all for Rotate (default 5), in
 	// each month for Calendar (default 4). The newest (Slots-1) × Capacity
 	// distinct keys, of the user or of the month, are always remembered.
@@ -120,8 +120,8 @@ func (p Policy) Geometry(capacity int) (m uint32, k uint8) {
 	return uint32(mm), uint8(kk)
 }
 
-// CapacityOf is the ladder: the capacity of the next shard after those given.
-func (p Policy) CapacityOf(small int, large bool) int {
+// nextCapacity is the capacity of the next shard after those given: small ones first, then large ones.
+func (p Policy) nextCapacity(small int, large bool) int {
 	if p.Large > 0 && (large || small >= p.Small) {
 		return p.Large
 	}
@@ -133,7 +133,7 @@ func (p Policy) CapacityOf(small int, large bool) int {
 func (p Policy) Remembered() int {
 	n := p.Tail / 4
 	for i := range p.Slots {
-		n += p.CapacityOf(i, false)
+		n += p.nextCapacity(i, false)
 	}
 	return n
 }

@@ -38,7 +38,6 @@ func (s *Shard) ID() int64 { return s.id }
 
 func (s *Shard) bytes() int { return ShardBytes(s.m) }
 
-// keyBytes is the form in which a shard holds a key.
 func keyBytes(key uint32) []byte {
 	var b [4]byte
 	binary.LittleEndian.PutUint32(b[:], key)
@@ -110,8 +109,8 @@ func (s *State) Empty() bool {
 	return len(s.shards)+len(s.ring)+len(s.tail)+len(s.Links.From)+len(s.Links.Into) == 0 && !s.Links.Imported
 }
 
-// Kept is the view that Look has kept, or nil.
-func (s *State) Kept() *View { return s.view }
+// CachedView is the last view that View has cached, or nil.
+func (s *State) CachedView() *View { return s.view }
 
 // Last is the time of the newest exposure in unix seconds, 0 if there is none.
 func (s *State) Last() int64 { return s.last }
@@ -133,8 +132,8 @@ func (s *State) Size() int {
 	return n
 }
 
-// Adopt puts the shards that were made under a policy of the other kind under this one, nil for none: a calendar has
-// those without a month in that of the newest exposure.
+// Adopt converts shards of a policy of the other kind to policy p; nil: it only sorts them. Under a calendar, those
+// without a month belong to that of the newest exposure.
 func (s *State) Adopt(p *Policy, zone *time.Location) *State {
 	for i := range s.shards {
 		switch sh := &s.shards[i]; {
@@ -149,8 +148,8 @@ func (s *State) Adopt(p *Policy, zone *time.Location) *State {
 	return s
 }
 
-// Reset forgets everything but links, and leaves the rows to be deleted.
-func (s *State) Reset() {
+// reset forgets everything but links, and leaves the rows to be deleted.
+func (s *State) reset() {
 	freed := s.freed
 	for i := range s.shards {
 		if id := s.shards[i].id; id != 0 {
@@ -160,14 +159,14 @@ func (s *State) Reset() {
 	*s = State{freed: freed, Corrupt: s.Corrupt, Links: Links{From: s.Links.From, Into: s.Links.Into}}
 }
 
-// Touch drops what has expired by now, and records that the user was active at a time.
-func (s *State) Touch(p *Policy, at, now time.Time) {
+// touch drops what has expired by now, and records that the user was active at a time.
+func (s *State) touch(p *Policy, at, now time.Time) {
 	s.Expire(p, now)
 	s.last = max(s.last, at.Unix())
 }
 
-// DropEpochs frees the months that are no longer read.
-func (s *State) DropEpochs(p *Policy, now time.Time) {
+// dropEpochs frees the months that are no longer read.
+func (s *State) dropEpochs(p *Policy, now time.Time) {
 	if p.Kind != Calendar {
 		return
 	}
@@ -186,9 +185,9 @@ func (s *State) drop(i int) {
 	s.lanes = nil
 }
 
-// See adds keys to the history, newest last.
-func (s *State) See(p *Policy, keys []uint32, at, now time.Time, fetch Fetcher) error {
-	s.Touch(p, at, now)
+// see adds keys to the history, newest last.
+func (s *State) see(p *Policy, keys []uint32, at, now time.Time, fetch Fetcher) error {
+	s.touch(p, at, now)
 	for _, key := range keys {
 		s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
 		when := DayOf(at)
@@ -204,9 +203,9 @@ func (s *State) See(p *Policy, keys []uint32, at, now time.Time, fetch Fetcher) 
 	return nil
 }
 
-// Deliver puts keys into the ring, newest last.
-func (s *State) Deliver(p *Policy, keys []uint32, at, now time.Time) {
-	s.Touch(p, at, now)
+// deliver puts keys into the ring, newest last.
+func (s *State) deliver(p *Policy, keys []uint32, at, now time.Time) {
+	s.touch(p, at, now)
 	for _, key := range keys {
 		minute := uint32(at.Unix() / 60)
 		if i := slices.IndexFunc(s.ring, func(d delivered) bool { return d.key == key }); i >= 0 {
@@ -220,10 +219,10 @@ func (s *State) Deliver(p *Policy, keys []uint32, at, now time.Time) {
 	}
 }
 
-// Unsee removes keys: exactly from ring and tail, by an exception where a shard tests
-// positive. It removes all keys or, with ErrExceptions or try, none.
-func (s *State) Unsee(p *Policy, keys []uint32, now time.Time, fetch Fetcher, try bool) error {
-	s.DropEpochs(p, now)
+// unsee removes keys: exactly from ring and tail, by an exception where a shard tests
+// positive. It removes all keys or, with ErrExceptions or dryRun, none.
+func (s *State) unsee(p *Policy, keys []uint32, now time.Time, fetch Fetcher, dryRun bool) error {
+	s.dropEpochs(p, now)
 	if err := s.Need(fetch); err != nil {
 		return err
 	}
@@ -237,7 +236,7 @@ func (s *State) Unsee(p *Policy, keys []uint32, now time.Time, fetch Fetcher, tr
 	if len(kept) > MaxExcepted {
 		return ErrExceptions
 	}
-	if try {
+	if dryRun {
 		return nil
 	}
 	s.excepted = kept
@@ -260,7 +259,6 @@ func (s *State) newestHolding(key uint32) int {
 // Need makes sure that all shards are in memory.
 func (s *State) Need(fetch Fetcher) error { return need(fetch, s.shards) }
 
-// need makes sure that some shards are in memory.
 func need(fetch Fetcher, shards []Shard) error {
 	var missing []*Shard
 	for i := range shards {
@@ -315,7 +313,7 @@ func (s *State) open(p *Policy, epoch int32) int {
 	if at > first && s.shards[at-1].count < s.shards[at-1].capacity {
 		return at - 1
 	}
-	capacity := p.CapacityOf(small, large)
+	capacity := p.nextCapacity(small, large)
 	m, k := p.Geometry(capacity)
 	fresh := Shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true,
 		filter: bloom.New(uint(m), uint(k))}
@@ -357,9 +355,9 @@ func (s *State) Stale(p *Policy, now time.Time) bool {
 func (s *State) Expire(p *Policy, now time.Time) (ended []string) {
 	s.view, ended = nil, s.ended(p, now)
 	if s.expired(p, now) {
-		s.Reset()
+		s.reset()
 	}
-	s.DropEpochs(p, now)
+	s.dropEpochs(p, now)
 	return ended
 }
 
@@ -373,7 +371,6 @@ type Snapshot struct {
 	Corrupt string
 }
 
-// Size is the bytes of head and shards.
 func (s *Snapshot) Size() int {
 	n := len(s.Head)
 	for _, data := range s.Shards {

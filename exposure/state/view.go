@@ -12,34 +12,34 @@ import (
 	"jianguo/exposure/trace"
 )
 
-// keptHits is the number of requests a loaded state has served before its view is kept.
-const keptHits = 2
+// cacheFrom is the number of requests from which on a loaded state keeps its view.
+const cacheFrom = 2
 
-// Look builds the view of a state at a time. hits is the number of requests the state has
-// served since it was loaded: the first few views are not kept. All shards must be in memory.
-func (s *State) Look(p *Policy, now time.Time, hits int) *View {
-	v, keep := new(View), hits >= keptHits
+// View builds the view of a state at a time. hits is the number of requests the state has
+// served since it was loaded: the first few views are not cached. All shards must be in memory.
+func (s *State) View(p *Policy, now time.Time, hits int) *View {
+	v := new(View)
 	v.Until, v.Links = math.MaxInt64, s.Links
 	if s.expired(p, now) {
 		v.Set.Reset(0)
 		return v
 	}
 	v.Until = p.NextBoundary(time.Unix(s.last, 0), now).Unix()
-	s.lookExact(v, p, now)
+	s.addExact(v, p, now)
 	v.Rate = s.rate(p, now)
 	v.Excepted = slices.Clone(s.excepted)
 	oldest := p.OldestEpoch(now)
 	if v.Lanes = s.lanes; v.Lanes == nil || s.lanesFrom != oldest {
 		v.Lanes = kernel.NewLanes(s.filters(oldest))
 	}
-	if keep {
+	if hits >= cacheFrom {
 		s.view, s.lanes, s.lanesFrom = v, v.Lanes, oldest
 	}
 	return v
 }
 
-// lookExact puts the keys that tail and ring hold at a time into the view.
-func (s *State) lookExact(v *View, p *Policy, now time.Time) {
+// addExact puts the keys that tail and ring hold at a time into the view.
+func (s *State) addExact(v *View, p *Policy, now time.Time) {
 	oldest := p.OldestEpoch(now)
 	v.Set.Reset(len(s.tail) + len(s.ring))
 	for _, t := range s.tail {
@@ -87,7 +87,6 @@ func (s *State) rate(p *Policy, now time.Time) float64 {
 	return theoreticalRate(s.shards[from:])
 }
 
-// Find says where the state holds an item. v is its view.
 func (s *State) Find(p *Policy, v *View, now time.Time, item string, key uint32) trace.Where {
 	marks := make([]byte, 1)
 	v.Mark([]uint32{key}, marks)

@@ -40,7 +40,6 @@ type Stories struct {
 	bits []uint64
 }
 
-// set is the items of one story.
 type set struct {
 	number uint32
 	items  []Item
@@ -53,7 +52,6 @@ type cell struct {
 	*set
 }
 
-// New makes empty stories.
 func New() *Stories {
 	s := &Stories{seed: rand.Uint64(), sets: map[uint32]*set{}}
 	s.renew(0)

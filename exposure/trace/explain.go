@@ -80,7 +80,6 @@ func (e Evidence) Explain() *Explanation {
 	return x
 }
 
-// String is the explanation in plain text.
 func (x *Explanation) String() string { return text("explanation", x) }
 
 //go:embed explain.txt
@@ -118,7 +117,6 @@ type Where struct {
 	DeliveredAt *time.Time `json:"delivered_at,omitempty"`
 }
 
-// Shard describes one shard.
 type Shard struct {
 	Month    string  `json:"month,omitempty"` // Calendar: 2006-01
 	Capacity int     `json:"capacity"`
@@ -127,7 +125,6 @@ type Shard struct {
 	Rate     float64 `json:"false_positive_rate"`
 }
 
-// History is a user's state in one history.
 type History struct {
 	User       string     `json:"user"`
 	History    string     `json:"history"`

@@ -17,23 +17,23 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/wire"
+	"jianguo/internal/clock"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/wait"
 )
 
 // Bounds of traces. A trace that is full loses its oldest lines.
 const (
-	Longest   = 7 * 24 * time.Hour // and then all of it is deleted
-	mostBytes = 4 << 20            // of lines, of a user
-	most      = 16                 // users
-	mostIDs   = 500                // that one line names
+	Longest  = 7 * 24 * time.Hour // and then all of it is deleted
+	maxBytes = 4 << 20            // of lines, of a user
+	maxUsers = 16                 // users
+	maxIDs   = 500                // that one line names
 )
 
 // Errors that a caller decides on.
 var (
-	ErrMost = fmt.Errorf("%d users are traced already: end a trace first, with for: 0s", most)
-	ErrNone = errors.New("there is no trace of this user: none was started, or it is over 7 days old, " +
+	ErrTooMany = fmt.Errorf("%d users are traced already: end a trace first, with for: 0s", maxUsers)
+	ErrNone    = errors.New("there is no trace of this user: none was started, or it is over 7 days old, " +
 		"or the user was forgotten")
 )
 
@@ -107,8 +107,8 @@ func (t *Traces) Start(ctx context.Context, user, length, reason string) error {
 	}
 	t.saving.Lock()
 	defer t.saving.Unlock()
-	if ends := t.running.Load(); ends != nil && len(*ends) >= most && (*ends)[user] == 0 && d > 0 {
-		return ErrMost
+	if ends := t.running.Load(); ends != nil && len(*ends) >= maxUsers && (*ends)[user] == 0 && d > 0 {
+		return ErrTooMany
 	}
 	t.save(ctx)
 	_, err = t.db.ExecContext(ctx, `DELETE FROM trace WHERE user = ?;
@@ -136,7 +136,6 @@ func (t *Traces) Erase(ctx context.Context, user string) error {
 	return errors.Join(err, t.load(ctx))
 }
 
-// Line is one entry of a trace.
 type Line struct {
 	What, Scene, Scope, From, Reported string // What is the kind of a report, or filter
 	Asked, Max, AtLeast                int    // ids
@@ -144,12 +143,12 @@ type Line struct {
 	Refused                            error
 	Groups                             []*Group
 
-	user   string
-	time   time.Time
-	seq    *uint64
-	erased int
-	text   string
-	named  int
+	user     string
+	time     time.Time
+	seq      *uint64
+	erased   int
+	text     string
+	idsNamed int
 }
 
 // Group is the ids of a line about which the same is to be said.
@@ -162,7 +161,8 @@ type Group struct {
 // More is how many are not in IDs.
 func (g *Group) More() int { return g.All - len(g.IDs) }
 
-// Begin begins a line if the user is traced; otherwise it returns nil. It costs one look at a pointer while nobody is.
+// Begin begins a line if the user is traced; otherwise it returns nil. It costs one look at a pointer while no user is
+// traced.
 func (t *Traces) Begin(user, what string) *Line {
 	ends := t.running.Load()
 	if ends == nil || (*ends)[user] <= t.clock().Unix() {
@@ -201,7 +201,7 @@ func (l *Line) Answer(a *wire.Answer, o wire.Outcome,
 	ev, err := evidence(dropped)
 	for i, id := range dropped {
 		var reasons []string
-		if err == nil && l.named < mostIDs {
+		if err == nil && l.idsNamed < maxIDs {
 			var held bool
 			if reasons, held = ev.Why(i, id); !held && l.Scope == "story" {
 				if of, err := evidence(story(id)); err == nil {
@@ -221,9 +221,9 @@ func (l *Line) add(why, id string) {
 		l.Groups = append(l.Groups, &Group{Why: why})
 	}
 	g := l.Groups[i]
-	if g.All++; l.named < mostIDs {
+	if g.All++; l.idsNamed < maxIDs {
 		g.IDs = append(g.IDs, id)
-		l.named++
+		l.idsNamed++
 	}
 }
 
@@ -232,7 +232,7 @@ func (t *Traces) End(l *Line) {
 	l.text = text("line", l)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if l.erased != t.erased || t.bytes+len(l.text) > mostBytes {
+	if l.erased != t.erased || t.bytes+len(l.text) > maxBytes {
 		t.lost++
 		return
 	}
@@ -242,7 +242,7 @@ func (t *Traces) End(l *Line) {
 // SaveLoop writes what was recorded, and removes old traces, until the context ends.
 func (t *Traces) SaveLoop(ctx context.Context) {
 	for ctx.Err() == nil {
-		_ = wait.For(ctx, time.Second) // what was recorded until the end is written as well
+		_ = clock.Sleep(ctx, time.Second) // what was recorded until the end is written as well
 		t.Save(context.WithoutCancel(ctx))
 		t.saving.Lock()
 		if t.clock().Unix() >= t.oldest+int64(Longest/time.Second) {
@@ -258,7 +258,6 @@ func (t *Traces) warn(err error) {
 	}
 }
 
-// Save writes what was recorded.
 func (t *Traces) Save(ctx context.Context) {
 	t.saving.Lock()
 	defer t.saving.Unlock()
@@ -288,12 +287,11 @@ func (t *Traces) save(ctx context.Context) {
 					l.seq, l.time.UnixMilli(), []byte(l.text), l.user, l.time.Unix()))
 			}
 		}
-		must.Get(tx.ExecContext(ctx, full, mostBytes, lost))
+		must.Get(tx.ExecContext(ctx, full, maxBytes, lost))
 		must.Do(tx.Commit())
 	}))
 }
 
-// Trace is what was recorded of a user.
 type Trace struct {
 	User    string    `json:"user"`
 	Reason  string    `json:"reason"`
@@ -309,10 +307,8 @@ type Entry struct {
 	Text string    `json:"text"`
 }
 
-// String is the trace in plain text.
 func (t *Trace) String() string { return text("trace", t) }
 
-// Read returns the trace of a user.
 func (t *Traces) Read(ctx context.Context, user string) (*Trace, error) {
 	return must.Try(func() *Trace {
 		must.Do(wire.CheckName("user", user, true))

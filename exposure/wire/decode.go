@@ -25,7 +25,8 @@ func (q *Query) Decode(body []byte) error {
 	return q.decode(body, -1)
 }
 
-// decode reads a body; of one in which the list of ids has been read and stood at scanned, an empty list has its place.
+// decode reads a body. Unless scanned is negative, the list of ids that stood there has been read, and an empty one has
+// its place.
 // Unlike encoding/json, package jsontext refuses half a surrogate pair: it names no character, and two
 // different ids would become one.
 func (q *Query) decode(body []byte, scanned int) error {
@@ -41,7 +42,7 @@ func (q *Query) decode(body []byte, scanned int) error {
 	})
 }
 
-// wellFormed is what the decoder has read. Package must ends it, and what follows.
+// wellFormed is what the decoder has read. It and what follows panic on errors (must).
 func wellFormed[T any](v T, err error) T {
 	if err != nil {
 		must.Do(malformed(err))
@@ -68,7 +69,6 @@ func malformed(err error) error {
 	return Invalidf(field, "is not JSON in UTF-8: %v", err)
 }
 
-// fields reads the object.
 func (q *Query) fields(d *jsontext.Decoder, scanned int) {
 	var text [64]byte
 	wellFormed(d.ReadToken())

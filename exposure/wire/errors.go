@@ -23,7 +23,7 @@ func (e *Error) Error() string {
 	return "exposure: " + e.Field + ": " + e.Detail
 }
 
-// Invalidf is an Error about what a body is or has not.
+// Invalidf is an Error about a field that is wrong or missing.
 func Invalidf(field, format string, args ...any) error {
 	return &Error{false, field, fmt.Sprintf(format, args...)}
 }

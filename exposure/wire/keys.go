@@ -37,7 +37,7 @@ func Seed(secret *[32]byte, user string) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// UserHash stands for a user in logs. It does not tell the seed.
+// UserHash stands for a user in logs. It does not reveal the seed.
 func UserHash(secret *[32]byte, user string) string {
 	h := hmac.New(sha256.New, secret[:])
 	h.Write([]byte(user))

@@ -26,7 +26,6 @@ func (q *Query) scanItems() (from, to int, ok bool) {
 	return from, s.i, ok
 }
 
-// scanner is a cursor over JSON text.
 type scanner struct {
 	b     []byte
 	i     int

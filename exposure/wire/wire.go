@@ -70,14 +70,12 @@ func (q *Query) reset(body []byte) {
 // Clear makes q a query without ids, to which Add adds copies of some.
 func (q *Query) Clear() { q.reset(q.body[:0]) }
 
-// Add adds a copy of an id.
 func (q *Query) Add(id string) {
 	from := uint32(len(q.body))
 	q.body = append(q.body, id...)
 	q.spans = append(q.spans, span{from, uint32(len(q.body))})
 }
 
-// Len is the number of ids.
 func (q *Query) Len() int { return len(q.spans) }
 
 // ID is the decoded bytes of an id, valid until the query or its body changes.
@@ -90,7 +88,6 @@ func (q *Query) ID(i int) []byte {
 	return q.body[sp.from:sp.to]
 }
 
-// IDs copies all ids.
 func (q *Query) IDs() []string {
 	out := make([]string, len(q.spans))
 	for i := range out {

@@ -28,7 +28,6 @@ func hashVector(spans []span, body []byte, keys []uint32, seed uint64) int {
 	return hashAVX2(&spans[0], n, &body[0], &keys[0], secretLo+seed, secretHi-seed)
 }
 
-// mapQuotes maps whole blocks of 64 bytes.
 func mapQuotes(b []byte, to []uint64) (has byte) {
 	if !haveAVX2 || len(b) == 0 {
 		return mapQuotesPlain(b, to)

@@ -29,9 +29,9 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/clock"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/wait"
 	"jianguo/internal/wrap"
 )
 
@@ -96,7 +96,7 @@ func (b *Model) Run(ctx context.Context) {
 	var following sync.WaitGroup
 	for _, follow := range []func(context.Context) error{b.followLists, b.followWords} {
 		following.Go(func() {
-			for pause := time.Duration(0); wait.For(ctx, pause) == nil; {
+			for pause := time.Duration(0); clock.Sleep(ctx, pause) == nil; {
 				pause = b.cfg.Poll
 				if err := follow(ctx); err != nil && ctx.Err() == nil {
 					b.cfg.Logger.ErrorContext(ctx, "the console lags behind", "error", err)
@@ -129,7 +129,7 @@ func (b *Model) FollowLists(ctx context.Context) error {
 
 func (b *Model) followWords(ctx context.Context) error { return catchUp(ctx, &b.words, b.indexer.step) }
 
-// catchUp calls step, which takes in one batch of events and is ended by package must, until
+// catchUp calls step, which takes in one batch of events and may panic (must), until
 // there are no more.
 func catchUp(ctx context.Context, one *sync.Mutex, step func(context.Context) (more bool)) error {
 	one.Lock()

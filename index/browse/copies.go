@@ -59,7 +59,7 @@ func lastCopies(join, one, other string) string {
 	return half + one + ` UNION ALL ` + half + other + ` ORDER BY ordinal DESC LIMIT ?3`
 }
 
-// readCopies reads copies of a source, without those that the catalogue has lost. Package must ends it.
+// readCopies reads copies of a source, without those that the catalogue has lost. It panics on errors (must).
 func (b *Model) readCopies(ctx context.Context, query string, source int, after uint32, limit int) *CopyPage {
 	page := new(CopyPage)
 	var ordinals []uint32

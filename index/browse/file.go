@@ -123,7 +123,7 @@ func (f *file) mark(ctx context.Context, key string) uint64 {
 	return uint64(count(ctx, f.reader, key, `SELECT coalesce(max(value), 0) FROM marks WHERE key = ?`, key))
 }
 
-// update changes the file in one transaction, which work fills and package must ends. Its
+// update changes the file in one transaction, which work fills. work may panic (must). Its
 // statements cannot be cancelled: the driver starts a goroutine for each that can.
 func (f *file) update(ctx context.Context, work func(tx *transaction)) {
 	sqlite.Update(ctx, f.writer, func(tx *sql.Tx) { work(&transaction{tx, context.WithoutCancel(ctx)}) })

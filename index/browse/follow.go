@@ -14,7 +14,7 @@ import (
 const listsBatch = 1024
 
 // listEvents takes one batch of events into the lists and reports whether there may be
-// more. Package must ends it.
+// more. It panics on errors (must).
 func (b *Model) listEvents(ctx context.Context) (more bool) {
 	events := must.Get(sqlite.All(ctx, b.cat.Tables(), (*seen).columns, seenQuery, b.mark(ctx, listsMark), listsBatch))
 	now := time.Now()

@@ -61,7 +61,7 @@ func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) 
 	})
 }
 
-// sourceName is the name of a source; empty for articles without one. Package must ends it.
+// sourceName is the name of a source; empty for articles without one. It panics on errors (must).
 func (b *Model) sourceName(ctx context.Context, number int64) (name string) {
 	must.Do(b.cat.Tables().QueryRowContext(ctx, `SELECT coalesce(max(name), '') FROM sources WHERE number = ?`,
 		number).Scan(&name))

@@ -11,7 +11,7 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// The functions of this file end at their first error: package must.
+// The functions of this file panic on errors (must).
 
 // count is the number that a query counts.
 func count(ctx context.Context, db sqlite.Querier, what, query string, args ...any) (n int) {

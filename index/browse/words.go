@@ -12,9 +12,9 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/clock"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/wait"
 	"jianguo/internal/wrap"
 )
 
@@ -52,7 +52,7 @@ type wordsOf struct {
 }
 
 // step takes one batch of events into the search and reports whether there may be more.
-// It cuts the texts into words before the transaction begins. Package must ends it.
+// It cuts the texts into words before the transaction begins. It panics on errors (must).
 func (x *indexer) step(ctx context.Context) (more bool) {
 	x.renew(ctx)
 	versions := x.read(ctx, x.mark(ctx, wordsMark))
@@ -166,7 +166,7 @@ func (p *pace) rest(ctx context.Context) (err error) {
 		return nil
 	}
 	if p.arriving() > paceBusy {
-		err = wait.For(ctx, paceRest*worked)
+		err = clock.Sleep(ctx, paceRest*worked)
 	}
 	p.from = time.Now()
 	return err

@@ -14,7 +14,6 @@ import (
 	"jianguo/index"
 )
 
-// Change is a verdict that would change.
 type Change struct {
 	Source string      `json:"source,omitempty"`
 	Was    index.Event `json:"was"`
@@ -29,8 +28,8 @@ type Shift struct {
 	Shifts  map[string]int `json:"shifts,omitempty"` // "duplicate → suspect"
 }
 
-// Report says what judging again by another policy would change. What the policy in force would change, too, because of
-// later decisions or the present policies of sources, is none of it.
+// Report says what judging again by another policy would change. It leaves out what the policy in force would change as
+// well, because of later decisions or the present policies of sources.
 type Report struct {
 	Policy   string         `json:"policy"` // that in force
 	Tried    string         `json:"tried"`
@@ -55,7 +54,6 @@ func (r *Report) InForce(one *Replayed) {
 	}
 }
 
-// NewReport returns a report without arrivals.
 func NewReport(policy, tried string, since time.Time) *Report {
 	none := map[string]int{"unique": 0, "suspect": 0, "duplicate": 0}
 	return &Report{Policy: policy, Tried: tried, Since: since, Before: none, After: maps.Clone(none),

@@ -31,7 +31,6 @@ type Overlay struct {
 	Failed  int64 `json:"failed"`  // of those, keep their form because their text could not be analysed
 }
 
-// Place is the key of an ordinal's row.
 func (o *Overlay) Place(ordinal uint32) int64 { return o.Recipe<<32 | int64(ordinal) }
 
 // Compared is the table, or the query in parentheses, that versions are compared

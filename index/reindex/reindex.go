@@ -61,13 +61,13 @@ type Report struct {
 // Run makes forms of the versions, and puts them in force. Nothing else changes: what was judged, decided and
 // published stays. A Run that was interrupted is continued by the next one, unless that is of another recipe.
 type Run struct {
-	cfg    Config
-	db     *sql.DB // one connection
-	goal   int64   // stamps.number of the recipe
-	force  Overlay // in force
-	made   Overlay
-	report Report
-	start  time.Time
+	cfg      Config
+	db       *sql.DB // one connection
+	goal     int64   // stamps.number of the recipe
+	inForce  Overlay
+	underway Overlay // being made
+	report   Report
+	start    time.Time
 }
 
 // Begin finds out where to continue, and removes rows that nothing uses. goal is the number of
@@ -76,15 +76,15 @@ func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) (*Run, error
 	cfg.defaults()
 	r := &Run{cfg: cfg, db: db, goal: goal, start: time.Now()}
 	err := must.Catch(func() {
-		r.force, r.made = must.Get(Stored(ctx, db, InForce)), must.Get(Stored(ctx, db, Underway))
-		if r.made.Recipe == goal {
-			r.report.Resumed = r.made.Through
+		r.inForce, r.underway = must.Get(Stored(ctx, db, InForce)), must.Get(Stored(ctx, db, Underway))
+		if r.underway.Recipe == goal {
+			r.report.Resumed = r.underway.Through
 			return
 		}
 		// The mark is removed before the rows: a part of them must not look complete.
 		must.Get(db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
-		if r.made = (Overlay{Recipe: goal}); r.force.Recipe == goal {
-			r.made = r.force // versions newer than it may be of another recipe
+		if r.underway = (Overlay{Recipe: goal}); r.inForce.Recipe == goal {
+			r.underway = r.inForce // versions newer than it may be of another recipe
 		}
 	})
 	if err != nil {
@@ -93,11 +93,10 @@ func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) (*Run, error
 	return r, r.Clean(ctx)
 }
 
-// Report returns what has been done.
 func (r *Run) Report() *Report {
 	report := r.report
-	report.Recipe, report.Through, report.Seconds = r.cfg.Recipe, r.made.Through, time.Since(r.start).Seconds()
-	report.Items, report.Changed, report.Failed = r.made.Items, r.made.Changed, r.made.Failed
+	report.Recipe, report.Through, report.Seconds = r.cfg.Recipe, r.underway.Through, time.Since(r.start).Seconds()
+	report.Items, report.Changed, report.Failed = r.underway.Items, r.underway.Changed, r.underway.Failed
 	return &report
 }
 
@@ -111,14 +110,13 @@ func (c *Config) defaults() {
 	}
 }
 
-// cleanStep is how many rows one transaction removes.
 const cleanStep = 20_000
 
 // Clean removes the rows of recipes that are neither in force nor being made.
 func (r *Run) Clean(ctx context.Context) error {
 	in := func(recipe int64) (from, to int64) { return recipe << 32, recipe<<32 | 0xffffffff }
-	f1, t1 := in(r.force.Recipe)
-	f2, t2 := in(r.made.Recipe)
+	f1, t1 := in(r.inForce.Recipe)
+	f2, t2 := in(r.underway.Recipe)
 	return must.Catch(func() {
 		for {
 			done := must.Get(r.db.ExecContext(ctx, `DELETE FROM overlay WHERE place IN (SELECT place FROM overlay
@@ -140,12 +138,11 @@ type kept struct {
 	own       Form
 	packed    []byte // nil: of the recipe already, or without a text
 
-	made    Form
+	form    Form // by the recipe that is being made
 	changed bool
 	failed  error
 }
 
-// batchBytes bounds the packed texts of a batch.
 const batchBytes = 16 << 20
 
 // keptQuery reads no texts of versions that are of the recipe already.
@@ -153,10 +150,10 @@ const keptQuery = `SELECT i.ordinal, i.recipe, i.title, i.published_at, i.exact,
 	FROM items i LEFT JOIN texts t ON t.ordinal = i.ordinal AND i.recipe != ?
 	WHERE i.ordinal > ? ORDER BY i.ordinal LIMIT ?`
 
-// read reads the next versions, and makes their forms. Package must ends it.
+// read reads the next versions, and makes their forms. It panics on errors (must).
 func (r *Run) read(ctx context.Context) (batch []kept) {
 	size := 0
-	for rows := range sqlite.Rows(ctx, r.db, keptQuery, r.goal, r.made.Through, r.cfg.Batch) {
+	for rows := range sqlite.Rows(ctx, r.db, keptQuery, r.goal, r.underway.Through, r.cfg.Batch) {
 		var k kept
 		must.Do(rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint,
 			&k.own.Sketch, &k.packed))
@@ -201,10 +198,10 @@ func (k *kept) analyze(f func(title, body string, published time.Time) *verdict.
 		k.changed = k.own.Exact != nil
 		return nil
 	}
-	k.made = Form{Exact: bytes.Clone(a.Exact[:]), Fingerprint: int64(a.Print.Fingerprint),
+	k.form = Form{Exact: bytes.Clone(a.Exact[:]), Fingerprint: int64(a.Print.Fingerprint),
 		Sketch: a.Sketch.AppendBinary(nil)}
-	k.changed = k.made.Fingerprint != k.own.Fingerprint || !bytes.Equal(k.made.Exact, k.own.Exact) ||
-		!bytes.Equal(k.made.Sketch, k.own.Sketch)
+	k.changed = k.form.Fingerprint != k.own.Fingerprint || !bytes.Equal(k.form.Exact, k.own.Exact) ||
+		!bytes.Equal(k.form.Sketch, k.own.Sketch)
 	return nil
 }
 
@@ -231,14 +228,14 @@ func (r *Run) Fill(ctx context.Context) error {
 		for batch := r.read(ctx); len(batch) > 0; batch = r.read(ctx) {
 			r.write(ctx, batch)
 			r.report.Looked += int64(len(batch))
-			r.cfg.Progress(int64(r.made.Through), max(last, int64(r.made.Through)))
+			r.cfg.Progress(int64(r.underway.Through), max(last, int64(r.underway.Through)))
 		}
 	})
 }
 
-// write adds a batch's rows, and says so, in one transaction. Package must ends it.
+// write adds a batch's rows, and says so, in one transaction. It panics on errors (must).
 func (r *Run) write(ctx context.Context, batch []kept) {
-	next := r.made
+	next := r.underway
 	sqlite.Update(ctx, r.db, func(tx *sql.Tx) {
 		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch)
 			VALUES (?, ?, ?, ?)`))
@@ -252,23 +249,24 @@ func (r *Run) write(ctx context.Context, batch []kept) {
 				continue
 			}
 			if k.changed {
-				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.made.Exact, k.made.Fingerprint,
-					k.made.Sketch)
+				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.form.Exact, k.form.Fingerprint,
+					k.form.Sketch)
 				must.Dof(err, "ordinal %d", k.ordinal)
 			}
 		}
 		store(ctx, tx, Underway, next)
 		must.Do(r.cfg.Fail("commit"))
 	})
-	r.made = next
+	r.underway = next
 }
 
 // Next returns the overlay that Switch puts in force.
 func (r *Run) Next() Overlay {
-	if r.force.Recipe == 0 && r.made.Items == 0 || r.force.Recipe == r.goal && r.made.Items == r.force.Items {
-		return r.force // there is nothing to do
+	now, next := r.inForce, r.underway
+	if now.Recipe == 0 && next.Items == 0 || now.Recipe == r.goal && next.Items == now.Items {
+		return now // there is nothing to do
 	}
-	return r.made
+	return next
 }
 
 // Switch puts Next in force, by one transaction.
@@ -277,13 +275,13 @@ func (r *Run) Switch(ctx context.Context) error {
 	return must.Catch(func() {
 		sqlite.Update(ctx, r.db, func(tx *sql.Tx) {
 			must.Get(tx.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
-			if next != r.force {
+			if next != r.inForce {
 				store(ctx, tx, InForce, next)
 			}
 			must.Do(r.cfg.Fail("commit"))
 		})
-		r.report.Switched = next != r.force
-		r.force, r.made = next, next
+		r.report.Switched = next != r.inForce
+		r.inForce, r.underway = next, next
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Builder fills tables from the rows of a catalogue. Nothing may write meanwhile, except
-// during Outlines. Every field is required. Package must ends its unexported methods.
+// during Outlines. Every field is required. Its unexported methods panic on errors (must).
 type Builder struct {
 	Tables
 	DB       *sql.DB // read-only connections

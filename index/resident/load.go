@@ -45,7 +45,7 @@ func (s *Snapshot) Load(
 	return t, m, fmt.Errorf("%w: %w", ErrSnapshot, err)
 }
 
-// load reads the file, and decodes its pages on all cores. Package must ends it.
+// load reads the file, and decodes its pages on all cores. It panics on errors (must).
 func (s *Snapshot) load(
 	ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64),
 ) (Tables, Mark) {

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"jianguo/compare"
+	"jianguo/internal/clock"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
-	"jianguo/internal/wait"
 )
 
 // Nine in ten proposals of a large index are unrelated texts whose fingerprints are
@@ -48,7 +48,7 @@ func (b *Builder) outlines(ctx context.Context, progress func(share float64)) {
 			}
 		}
 		progress(1 - float64(to-min(to, outlinesStep))/float64(last))
-		must.Do(wait.For(ctx, outlinesPause))
+		must.Do(clock.Sleep(ctx, outlinesPause))
 	}
 	progress(1)
 }

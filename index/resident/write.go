@@ -34,7 +34,7 @@ func (s *Snapshot) Write(ctx context.Context, from Source) (Mark, int64, error) 
 	return foot.Low, foot.Pages, wrap.Err(err, "snapshot")
 }
 
-// write replaces the file once another is whole. Package must ends it.
+// write replaces the file once another is whole. It panics on errors (must).
 func (s *Snapshot) write(ctx context.Context, from Source) footer {
 	next := s.path + ".new"
 	_ = os.Remove(next) // of a process that was killed
@@ -47,7 +47,7 @@ func (s *Snapshot) write(ctx context.Context, from Source) footer {
 	return foot
 }
 
-// pages writes every page, and lets writers go on meanwhile. Package must ends it.
+// pages writes every page, and lets writers go on meanwhile. It panics on errors (must).
 func (from *Source) pages(ctx context.Context, w *bufio.Writer) footer {
 	foot := footer{Format: snapshotFormat, Catalogue: from.Catalogue}
 	from.Writers.Lock()

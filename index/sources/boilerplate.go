@@ -24,7 +24,7 @@ import (
 // lists and share prompts, carry no weight where a text of the source is compared.
 //
 // What is learned is a function of the articles of the source in stream order and of what editors decided, so a
-// standby or a restart knows the same. A source takes 2 KB for what is counted, and mostPassages passages.
+// standby or a restart knows the same. A source takes 2 KB for what is counted, and maxPassages passages.
 
 // The states of a passage.
 const (
@@ -38,7 +38,7 @@ type Passage struct {
 	Text    string `json:"text"`
 	State   string `json:"state"`
 	Article uint64 `json:"article"` // the number of the source's article that had it last, as far as learned from
-	// Articles is how many articles that were learned from had it since least of them did, Example the id of the last.
+	// Articles is how many articles that were learned from had it, Example the id of the last.
 	Articles uint64     `json:"articles,omitempty"`
 	Example  string     `json:"example,omitempty"`
 	By       string     `json:"by,omitempty"`
@@ -48,22 +48,20 @@ type Passage struct {
 	hash uint64
 }
 
-// What is learned.
 const (
-	head = 4  // clauses at the beginning of an article
-	tail = 12 // at its end
-	// least is the number of unrelated articles that a clause has to be in.
-	least = 4
-	// counted bounds the clauses that are counted. When there are more, all counts are halved, so that what is left
+	headClauses = 4  // at the beginning of an article
+	tailClauses = 12 // at its end
+	minArticles = 4  // unrelated ones that a clause has to be in
+	// maxCounts bounds the clauses that are counted. When there are more, all counts are halved, so that what is left
 	// out is what is rare (Manku & Motwani 2002): a clause in one article of fifteen or more is learned.
-	counted = 512
-	// forgotten is after how many articles without it a passage is no longer learned.
-	forgotten    = 500
-	mostPassages = 96
-	maxPassage   = 4096 // bytes of a passage
-	// After so many articles only some of a source are learned from, which changes little and costs less.
-	often, seldom = 200, 4
-	leastBytes    = 4 // two Latin letters, or a Han character and a half: less may stand anywhere
+	maxCounts = 512
+	// forgetAfter is after how many articles without it a passage is no longer learned.
+	forgetAfter = 500
+	maxPassages = 96
+	maxPassage  = 4096 // bytes of a passage
+	// After sampleFrom articles of a source one in sampleEvery is learned from, which costs less and changes little.
+	sampleFrom, sampleEvery = 200, 4
+	minBytes                = 4 // two Latin letters, or a Han character and a half: less may stand anywhere
 )
 
 // Clauses are what is known of the clauses of one source. They do not change.
@@ -74,8 +72,8 @@ type Clauses struct {
 	residue  *compare.Residue // of the passages; another one only where these change
 }
 
-// mostRecent bounds the sources whose clauses stay in memory.
-const mostRecent = 4096
+// maxRecent bounds the sources whose clauses stay in memory.
+const maxRecent = 4096
 
 // Boilerplate finds the clauses of sources: in memory those that the batch under way has changed and those used
 // lately, else in the catalogue. Of is safe for concurrent use; the other methods are for the writer.
@@ -108,7 +106,7 @@ func (t *Boilerplate) Residue(ctx context.Context, source string) (*compare.Resi
 }
 
 func (t *Boilerplate) keep(source string, s *Clauses) {
-	if t.recent == nil || len(t.recent) >= mostRecent {
+	if t.recent == nil || len(t.recent) >= maxRecent {
 		t.recent = map[string]*Clauses{}
 	}
 	t.recent[source] = s
@@ -154,28 +152,28 @@ func (s *Clauses) Passages() []Passage {
 // Learn returns the state after an article that has nothing to do with an earlier one. due says which articles of a
 // source with many are learned from.
 func (s *Clauses) Learn(id, body string, due uint64) *Clauses {
-	if s.articles >= often && due%seldom != 0 {
+	if s.articles >= sampleFrom && due%sampleEvery != 0 {
 		return s
 	}
 	next := &Clauses{s.articles + 1, slices.Clone(s.counts), slices.Clone(s.passages), s.residue}
 	clauses := strings.Split(body, "\n")
-	if len(clauses) > head+tail {
-		clauses = slices.Concat(clauses[:head], clauses[len(clauses)-tail:])
+	if len(clauses) > headClauses+tailClauses {
+		clauses = slices.Concat(clauses[:headClauses], clauses[len(clauses)-tailClauses:])
 	}
 	slices.Sort(clauses)
 	for _, c := range slices.Compact(clauses) {
-		if len(c) >= leastBytes && len(c) <= maxPassage && !strings.ContainsAny(c, "0123456789") {
-			next.meet(c, id)
+		if len(c) >= minBytes && len(c) <= maxPassage && !strings.ContainsAny(c, "0123456789") {
+			next.count(c, id)
 		}
 	}
 	next.passages = slices.DeleteFunc(next.passages, func(p Passage) bool {
-		return p.State == PassageLearned && next.articles-p.Article > forgotten
+		return p.State == PassageLearned && next.articles-p.Article > forgetAfter
 	})
-	return next.collect()
+	return next.withResidue()
 }
 
-// meet counts a clause of an article.
-func (s *Clauses) meet(clause, id string) {
+// count counts a clause of an article.
+func (s *Clauses) count(clause, id string) {
 	hash := compare.HashClause(clause)
 	if i := slices.IndexFunc(s.passages, func(p Passage) bool { return p.hash == hash }); i >= 0 {
 		p := &s.passages[i]
@@ -187,13 +185,13 @@ func (s *Clauses) meet(clause, id string) {
 	if i == len(s.counts) || s.counts[i]&^0xff != key {
 		s.counts = slices.Insert(s.counts, i, key)
 	}
-	if s.counts[i]++; s.counts[i] >= key+least && len(s.passages) < mostPassages {
+	if s.counts[i]++; s.counts[i] >= key+minArticles && len(s.passages) < maxPassages {
 		s.counts = slices.Delete(s.counts, i, i+1)
-		p := Passage{Text: strings.Clone(clause), State: PassageLearned, Article: s.articles, Articles: least,
+		p := Passage{Text: strings.Clone(clause), State: PassageLearned, Article: s.articles, Articles: minArticles,
 			Example: id, hash: hash}
 		s.passages = append(s.passages, p)
 	}
-	if len(s.counts) > counted {
+	if len(s.counts) > maxCounts {
 		for i, c := range s.counts {
 			s.counts[i] = c&^0xff | c&0xff/2
 		}
@@ -234,11 +232,11 @@ func (s *Clauses) Decide(source string, p Passage, normal func(title, body strin
 			next.passages = append(next.passages, p)
 		}
 	}
-	return next.collect(), nil
+	return next.withResidue(), nil
 }
 
-// collect makes the residue of the passages, unless it is the same as before. It returns s.
-func (s *Clauses) collect() *Clauses {
+// withResidue makes the residue of the passages, unless it is the same as before. It returns s.
+func (s *Clauses) withResidue() *Clauses {
 	r := compare.Residue{}
 	for _, p := range s.passages {
 		if p.State != PassageOut {
@@ -262,7 +260,6 @@ func (s *Clauses) Row(source string) []any {
 const InsertClauses = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum)
 	VALUES (?, ?, ?, ?, ?)`
 
-// read reads the clauses of a source from the catalogue.
 func (t *Boilerplate) read(ctx context.Context, source string) (*Clauses, error) {
 	var counts, passages []byte
 	s := new(Clauses)
@@ -281,5 +278,5 @@ func (t *Boilerplate) read(ctx context.Context, source string) (*Clauses, error)
 	for i := range s.passages {
 		s.passages[i].hash = compare.HashClause(s.passages[i].Text)
 	}
-	return s.collect(), err
+	return s.withResidue(), err
 }

@@ -58,9 +58,9 @@ func Split(ctx context.Context, db sqlite.Querier, cluster uint32) (bool, error)
 	return len(n) > 0, wrap.Err(err, "decisions about cluster %d", cluster)
 }
 
-// Foretell is the story of a cluster once it follows the first of those that it is tied to, and joins the others; 0:
-// what begins one, after all others. No story grows beyond most tellings. Package must ends it.
-func Foretell(ctx context.Context, db sqlite.Querier, story, cluster uint32, tied []uint32, most int) uint32 {
+// Predict returns the story of a cluster once it follows the first of those that it is tied to, and joins the others;
+// 0: it begins one, the latest. No story grows beyond most tellings. It panics on errors (must).
+func Predict(ctx context.Context, db sqlite.Querier, story, cluster uint32, tied []uint32, most int) uint32 {
 	split := func(story uint32) bool { return must.Get(Split(ctx, db, story)) }
 	tellings := 1
 	if story != 0 {

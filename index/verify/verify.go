@@ -22,7 +22,6 @@ import (
 	"jianguo/simhash"
 )
 
-// Report is what Run found.
 type Report struct {
 	Items, Events, Clusters, Exemplars int64
 	// Recipes are the recipes that items are compared by, the oldest first, if there
@@ -146,7 +145,7 @@ func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	return r, wrap.Err(err, "verify")
 }
 
-// verifyFile runs SQLite's own check and compares checksums. Package must ends it, as it does the functions below.
+// verifyFile runs SQLite's own check and compares checksums. It panics on errors (must), as do the functions below.
 func (c *Catalogue) verifyFile(ctx context.Context, r *Report) {
 	// quick_check does not compare tables with their indexes; the small ones are: in a damaged page a row
 	// that was written over may come back, with its checksum.

@@ -86,7 +86,7 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (*Bench, error)
 	return b, nil
 }
 
-// open makes the catalogue. Package must ends it, as it does all unexported methods with a context.
+// open makes the catalogue. It panics on errors (must), as do all unexported methods with a context.
 func (b *Bench) open(ctx context.Context) {
 	b.dir = must.Get(os.MkdirTemp("", "jianguo-eval-"))
 	b.index = must.Get(index.Open(ctx, ingest.IndexConfig(b.cfg.Segmenter, index.Config{Dir: b.dir,

@@ -132,7 +132,7 @@ func (b *Bench) Labels(ctx context.Context, labels []Label) ([]Judged, error) {
 	})
 }
 
-// item returns an item of the corpus and when it arrived. Package must ends it.
+// item returns an item of the corpus and when it arrived. It panics on errors (must).
 func (b *Bench) item(id string) (*ingest.Item, time.Time) {
 	i, ok := b.position[id]
 	if !ok {

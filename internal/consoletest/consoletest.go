@@ -41,7 +41,6 @@ type Config struct {
 	Console func(*console.Config)
 }
 
-// Service is a running service.
 type Service struct {
 	*fixture.Pipeline
 	URL    string
@@ -64,7 +63,7 @@ func Start(ctx context.Context, cfg Config) (*Service, error) {
 	return r, nil
 }
 
-// start starts all but the pipeline. Package must ends it, and what it calls.
+// start starts all but the pipeline. It panics on errors (must), as does what it calls.
 func (r *Service) start(ctx context.Context, cfg Config) {
 	r.Browse = must.Get(browse.Open(ctx, r.Index,
 		browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond}))

@@ -79,7 +79,7 @@ func Acquire(dir string, h Holder) (*Lock, error) {
 
 // AcquireUnchecked is Acquire without the check.
 func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
-	err := create(dir)
+	err := makeDir(dir)
 	l := new(Lock)
 	if err == nil {
 		l.root, err = os.OpenRoot(dir)
@@ -91,7 +91,7 @@ func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
 		l.dir = must.Get(l.root.Open("."))
 		must.Do(lock(l.dir, dir))
 		l.owner = must.Get(OwnerOf(dir))
-		must.Do(usable(dir))
+		must.Do(checkAccess(dir))
 		if h.Command != "serve" {
 			before, _ := l.root.ReadFile(LockName) // there may be none
 			l.before = append([]byte{}, before...)
@@ -108,8 +108,8 @@ func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
 	return nil, errors.Join(err, l.Close())
 }
 
-// create creates a directory. One that other users may read is closed to them, if it is ours.
-func create(dir string) error {
+// makeDir creates a directory. One that other users may read is closed to them, if it is ours.
+func makeDir(dir string) error {
 	if dir == "" {
 		return errors.New("--data is empty")
 	}

@@ -58,8 +58,8 @@ func (m Manifest) Write(dir string) error {
 	return wrap.Err(disk.Replace(filepath.Join(dir, ManifestName), append(b, '\n'), 0o600), "data directory")
 }
 
-// present returns those of the two files that are not empty, and those that are.
-func present(dir string) (there, empty []string, err error) {
+// existing returns which of the two files exist and have content, and which are empty.
+func existing(dir string) (there, empty []string, err error) {
 	for _, name := range []string{Catalogue, Exposures} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		switch {
@@ -77,7 +77,7 @@ func present(dir string) (there, empty []string, err error) {
 
 // Record writes down which files are in a directory, for the next Check.
 func Record(dir string) error {
-	there, _, err := present(dir)
+	there, _, err := existing(dir)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func Check(dir string) error {
 	if err != nil {
 		return err
 	}
-	there, empty, err := present(dir)
+	there, empty, err := existing(dir)
 	if err != nil {
 		return err
 	}

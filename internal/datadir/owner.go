@@ -50,8 +50,9 @@ func (o Owner) Give(dir string) error {
 	})
 }
 
-// usable returns an error that names a file of a directory that this process may not use, as the bus and SQLite do not.
-func usable(dir string) error {
+// checkAccess returns an error that names a file of a directory that this process may not use, as the bus and SQLite do
+// not.
+func checkAccess(dir string) error {
 	return walk(dir, func(_ *os.Root, name string, s *syscall.Stat_t) error {
 		path := filepath.Join(dir, name)
 		err := unix.Access(path, unix.R_OK|unix.W_OK)
@@ -63,8 +64,8 @@ func usable(dir string) error {
 	})
 }
 
-// ours are the names in a data directory that this program makes.
-var ours = regexp.MustCompile(`^(\.|LOCK|MANIFEST|bus(/.*)?|(index|exposure|snapshot|browse)\.db(-wal|-shm)?)$`)
+// ownFiles are the names in a data directory that this program makes.
+var ownFiles = regexp.MustCompile(`^(\.|LOCK|MANIFEST|bus(/.*)?|(index|exposure|snapshot|browse)\.db(-wal|-shm)?)$`)
 
 // walk calls f for each file of ours in a directory, and follows no link.
 func walk(dir string, f func(root *os.Root, name string, s *syscall.Stat_t) error) error {
@@ -78,7 +79,7 @@ func walk(dir string, f func(root *os.Root, name string, s *syscall.Stat_t) erro
 	defer root.Close()
 	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case ours.MatchString(name):
+		case ownFiles.MatchString(name):
 		case entry.IsDir():
 			return fs.SkipDir
 		default:

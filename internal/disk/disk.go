@@ -45,7 +45,7 @@ func Sync(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace writes a file at once: after a crash it has the former content or this one. Root keeps its owner.
+// Replace writes a file atomically: after a crash it has the former content or this one. For root it keeps its owner.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {

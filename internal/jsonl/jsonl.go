@@ -87,10 +87,10 @@ func readLine(r *bufio.Reader, line []byte) ([]byte, error) {
 var layouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04",
 	"2006-01-02", "2006/01/02", "01/02/2006"}
 
-// Item returns a copy of a line as the service wants it: a time in `published`, as
+// WithPublishedAt returns a copy of a line as the service wants it: a time in `published`, as
 // corpora have it, is added as `published_at` unless that is there. Times without a
 // zone are China's. Any other line is copied as it is, for the service to judge.
-func Item(line []byte) []byte {
+func WithPublishedAt(line []byte) []byte {
 	if !bytes.Contains(line, []byte(`"published"`)) || bytes.Contains(line, []byte(`"published_at"`)) {
 		return bytes.Clone(line)
 	}

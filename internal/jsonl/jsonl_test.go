@@ -67,7 +67,7 @@ func zip(text string) string {
 
 // TestItem: a corpus line gains the time of publishing in the form of the service,
 // and nothing else changes.
-func TestItem(t *testing.T) {
+func TestWithPublishedAt(t *testing.T) {
 	for _, c := range []struct{ line, at string }{
 		{`{"id":"a","body":"b","published":"2023-08-16 17:58:01"}`, "2023-08-16T17:58:01+08:00"},
 		{`{"id":"a","body":"b","published":"2023-08-16T17:58"}`, "2023-08-16T17:58:00+08:00"},
@@ -83,7 +83,7 @@ func TestItem(t *testing.T) {
 		{`{"id":"a","published":"2023-08-16"`, ""},
 		{`{"id":"a","body":"b","published":"2023-08-16","published_at":"2023-08-17T00:00:00Z"}`, ""},
 	} {
-		got := Item([]byte(c.line))
+		got := WithPublishedAt([]byte(c.line))
 		if c.at == "" {
 			if !bytes.Equal(got, []byte(c.line)) {
 				t.Errorf("%s became %s", c.line, got)

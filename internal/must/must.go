@@ -1,7 +1,7 @@
-// Package must ends a piece of work at its first error, where every step needs the steps
-// before it: the statements of a transaction, the parts of a page. Do, Dof and Get panic with
-// the error, and Catch or Try, which the owner of the work calls, returns it. They are for functions
-// that run below Catch on its goroutine; one that another package calls says that it is so ended.
+// Package must ends a piece of work at its first error, where every step needs the steps before it: the statements
+// of a transaction, the parts of a page. Do, Dof and Get panic with the error. Catch and Try, in which the work runs,
+// recover it and return it. So a function that "panics on errors (must)" is called inside of Catch or Try only, on the
+// same goroutine.
 package must
 
 import "jianguo/internal/wrap"

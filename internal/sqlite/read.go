@@ -28,7 +28,7 @@ func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error
 	})
 }
 
-// Update runs work, which package must ends, as it does Update, in a transaction.
+// Update runs work, which may panic (must), as it does Update, in a transaction.
 func Update(ctx context.Context, db *sql.DB, work func(*sql.Tx)) {
 	tx := must.Get(db.BeginTx(ctx, nil))
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
@@ -36,7 +36,7 @@ func Update(ctx context.Context, db *sql.DB, work func(*sql.Tx)) {
 	must.Do(tx.Commit())
 }
 
-// Rows yields every row of a query. Package must ends it.
+// Rows yields every row of a query. It panics on errors (must).
 func Rows(ctx context.Context, db Querier, query string, args ...any) iter.Seq[*sql.Rows] {
 	return func(yield func(*sql.Rows) bool) {
 		rows := must.Get(db.QueryContext(ctx, query, args...))
@@ -50,7 +50,7 @@ func Rows(ctx context.Context, db Querier, query string, args ...any) iter.Seq[*
 	}
 }
 
-// Pairs yields the two columns of every row of a query. Package must ends it.
+// Pairs yields the two columns of every row of a query. It panics on errors (must).
 func Pairs[A, B any](ctx context.Context, db Querier, query string, args ...any) iter.Seq2[A, B] {
 	return func(yield func(A, B) bool) {
 		for rows := range Rows(ctx, db, query, args...) {

@@ -23,17 +23,11 @@ const (
 
 // StoreFailed is JetStream's code for a message that the stream did not take; under discard-new its one ordinary
 // cause is a full stream.
-const StoreFailed = 10077
+const StoreFailed = jetstream.ErrorCode(server.JSStreamStoreFailedF)
 
-// Codes of other errors.
-const (
-	resourcesOfAccount = 10002
-	noResources        = 10023
-	noPeers            = 10005
-	noCluster          = 10074
-	noStorage          = 10047
-	anotherStream      = 10060
-)
+func codeOf(err *jetstream.APIError) server.ErrorIdentifier {
+	return server.ErrorIdentifier(err.ErrorCode)
+}
 
 // Owned returns the stream of that name, nil if there is none, and an error if it has not the mark of ours.
 func Owned(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, error) {
@@ -126,7 +120,7 @@ func wrong(have, want *jetstream.StreamConfig) (reasons []string) {
 
 // NoRoom reports whether the server has no room.
 func NoRoom(err *jetstream.APIError) bool {
-	return err.ErrorCode == noStorage || err.ErrorCode == noResources
+	return codeOf(err) == server.JSStorageResourcesExceededErr || codeOf(err) == server.JSInsufficientResourcesErr
 }
 
 // explain adds to an error what the operator of the bus can do.
@@ -138,11 +132,11 @@ func explain(c jetstream.StreamConfig, err error) error {
 		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		advice = "the bus has no JetStream, or not for this account: enable it there: "
 	case !errors.As(err, &api):
-	case NoRoom(api) || api.ErrorCode == resourcesOfAccount:
+	case NoRoom(api) || codeOf(api) == server.JSAccountResourcesExceededErr:
 		advice = fmt.Sprintf("the bus has no room for it: it holds up to %d MiB; ITEMS needs --backlog "+
 			"(4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: raise "+
 			"max_file_store of the server, or the limit of the account: ", c.MaxBytes>>20)
-	case api.ErrorCode == noPeers || api.ErrorCode == noCluster:
+	case codeOf(api) == server.JSClusterNoPeersErrF || codeOf(api) == server.JSStreamReplicasNotSupportedErr:
 		advice = fmt.Sprintf("the bus has fewer than %d servers with JetStream that answer: start them, "+
 			"or set --replicas: ", c.Replicas)
 	}
@@ -159,7 +153,7 @@ func Check(ctx context.Context, s jetstream.Stream, js jetstream.JetStream, subj
 		return nil, explain(s.CachedInfo().Config, err)
 	}
 	_, err = js.Publish(ctx, subject, nil, jetstream.WithExpectStream("none"), jetstream.WithRetryAttempts(0))
-	if api := new(jetstream.APIError); !errors.As(err, &api) || api.ErrorCode != anotherStream {
+	if api := new(jetstream.APIError); !errors.As(err, &api) || codeOf(api) != server.JSStreamNotMatchErr {
 		return info, fmt.Errorf("stream %s takes no messages: %w", info.Config.Name, err)
 	}
 	c, held := info.Config, int64(info.State.Bytes)

@@ -8,7 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"jianguo/internal/wait"
+	"jianguo/internal/clock"
+	"jianguo/internal/health"
 )
 
 // Heartbeat is how often the bus tells a consumer that there is nothing new. A bus that was restarted or
@@ -27,12 +28,12 @@ func Identity(info *jetstream.StreamInfo) string {
 }
 
 // Watch checks a stream until it is gone, or is another one than that of an identity, or ends before the sequence that
-// was reached: a bus that was restored from a backup gives that sequence again. Its error is the end of until; ctx is
-// for the calls. trouble holds the error of the last check.
-func Watch(ctx, until context.Context, identity string, reached *atomic.Uint64, trouble *Trouble,
+// was reached: a bus that was restored from a backup gives that sequence again. It returns an error only when until
+// ends; ctx is for the calls. trouble holds the error of the last check.
+func Watch(ctx, until context.Context, identity string, reached *atomic.Uint64, trouble *health.Trouble,
 	check func(context.Context) (*jetstream.StreamInfo, error)) (gone bool, err error) {
 	for missed := 0; missed < goneChecks; {
-		if err := wait.For(until, watchEvery); err != nil {
+		if err := clock.Sleep(until, watchEvery); err != nil {
 			return false, err
 		}
 		attempt, cancel := context.WithTimeout(ctx, watchPatience)

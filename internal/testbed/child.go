@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// starts are commands to start, on a thread that never ends: the kernel kills a child with
-// Pdeathsig at the end of the thread that started it, and Go ends the thread of a goroutine that
-// ends while locked to it, as one of a disk that loses does. Any goroutine may have run there before.
+// starts are commands to start, on a thread that never ends: the kernel kills a child with Pdeathsig at the end of the
+// thread that started it, and Go ends a thread with a goroutine that is locked to it.
 var starts = sync.OnceValue(func() chan<- func() {
 	queue := make(chan func())
 	go func() {

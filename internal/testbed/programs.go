@@ -27,7 +27,7 @@ func Programs(t testing.TB) string {
 
 var build = sync.OnceValues(func() (string, error) { return must.Try(buildPrograms) })
 
-// Package must ends buildPrograms.
+// buildPrograms panics on errors (must).
 func buildPrograms() (dir string) {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	must.Dof(err, "go env GOMOD")

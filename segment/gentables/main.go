@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// words are those of gse's simplified dictionary. Package must ends it, as it does the writers of the tables.
+// words are those of gse's simplified dictionary. It panics on errors (must), as do the writers of the tables.
 func words() *gse.Dictionary {
 	g := gse.Segmenter{SkipLog: true, NotLoadHMM: true}
 	must.Do(g.LoadDictEmbed("zh_s"))

@@ -1,5 +1,4 @@
-// Keys. Everything works without this file; nothing here
-// knows about one page in particular.
+// Everything works without this file. Nothing here knows about one page in particular.
 "use strict";
 
 // Keys: an element with data-key="x" (or data-key2) is clicked by that key, one
@@ -39,13 +38,13 @@ document.addEventListener("keydown", (e) => {
   const target = step || document.querySelector(e.shiftKey ? '[data-all="' + name + '"]' : '[data-key="' + name + '"], [data-key2="' + name + '"]');
   if (!target) return;
   e.preventDefault();
-  if (step) go(step, e.shiftKey);
+  if (step) showNext(step, e.shiftKey);
   else target.click();
 });
 
 // Differences, one after another: a button with data-step goes to the next place that its selector
 // finds, with shift to the one before. Parts of one sentence on both sides are one place.
-function go(button, back) {
+function showNext(button, back) {
   const diff = button.closest(".diff");
   const all = [...diff.querySelectorAll(".texts " + button.dataset.step.split(", ").join(", .texts "))];
   const at = all.findIndex((e) => e.classList.contains("here"));
@@ -76,7 +75,7 @@ async function copy(button) {
 
 document.addEventListener("click", (e) => {
   const step = e.target.closest("[data-step]"), from = e.target.closest("[data-copy]");
-  if (step) go(step, e.shiftKey);
+  if (step) showNext(step, e.shiftKey);
   if (from) copy(from);
 });
 
@@ -101,8 +100,8 @@ for (const [event, on] of [["mouseover", true], ["mouseout", false]]) {
   });
 }
 
-// In a queue, the open one is in sight.
-function inSight() {
+// In a queue, the open row is in sight.
+function scrollToOpenRow() {
   const at = document.querySelector(".queue aside ol [aria-current]");
   if (!at) return;
   const list = at.closest("aside"), a = at.getBoundingClientRect(), l = list.getBoundingClientRect();
@@ -110,7 +109,7 @@ function inSight() {
 }
 
 // What stays in view: the heads of two columns stand below the buttons, whatever their height.
-function stick() {
+function setStickyOffsets() {
   const height = (selector) => {
     const e = document.querySelector(selector);
     return e && getComputedStyle(e).position === "sticky" ? e.offsetHeight : 0;
@@ -119,23 +118,23 @@ function stick() {
   document.documentElement.style.setProperty("--bar", bar + "px");
   document.documentElement.style.setProperty("--acts", bar + height(".acts, .actbar") + "px");
 }
-addEventListener("resize", stick);
-document.addEventListener("DOMContentLoaded", stick);
-document.addEventListener("toggle", stick, true);
+addEventListener("resize", setStickyOffsets);
+document.addEventListener("DOMContentLoaded", setStickyOffsets);
+document.addEventListener("toggle", setStickyOffsets, true);
 
 // A question that opens has the focus on its answer: a second key decides.
 document.addEventListener("toggle", (e) => {
   if (e.target.open && e.target.matches(".ask")) e.target.querySelector("button").focus();
 }, true);
-document.addEventListener("htmx:afterSettle", stick);
+document.addEventListener("htmx:afterSettle", setStickyOffsets);
 
 // A page that came in another's place is where the focus goes, as it would on
 // a new page: keys are keys again, and what reads aloud begins there.
 document.addEventListener("htmx:afterSettle", (e) => {
   if (e.target !== document.body) return;
   if (!document.querySelector("[autofocus]")) document.getElementById("main").focus({ preventScroll: true });
-  inSight();
+  scrollToOpenRow();
 });
-document.addEventListener("DOMContentLoaded", inSight);
+document.addEventListener("DOMContentLoaded", scrollToOpenRow);
 
 document.documentElement.classList.add("js");

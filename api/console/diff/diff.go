@@ -20,7 +20,6 @@ import (
 // Kind relates a part of a text to the other text.
 type Kind string
 
-// The kinds of a Span.
 const (
 	Same     Kind = "same"     // in both, in the same place
 	Only     Kind = "only"     // in this text alone
@@ -52,17 +51,16 @@ type Result struct {
 // A Form is a normal form, prepared to be compared.
 type Form = compare.Doc
 
-// NewForm prepares a normal form.
 func NewForm(form string) *Form { return compare.NewDoc(&compare.Text{Body: form}) }
 
-// shareLeast is how many words in a row are a part of another text, and no chance.
-const shareLeast = 12
+// minRun is how many words in a row, at least, count as a part of another text, and not as chance.
+const minRun = 12
 
-// Share is how much of a text stands in another one, in runs of shareLeast words or more, 0…1.
+// Share is how much of a text stands in another one, in runs of minRun words or more, 0…1.
 func Share(of, in *Form) float64 {
 	x, n, all := compare.Align(of, in), 0, len(of.Tokens())
 	for i := range all {
-		if x.Later.Run(i) >= min(shareLeast, all) {
+		if x.Later.Run(i) >= min(minRun, all) {
 			n++
 		}
 	}
@@ -103,7 +101,6 @@ func Compare(a, b *reason.Original) *Result {
 	return r
 }
 
-// side is one text.
 type side struct {
 	name  string // a or b
 	text  string

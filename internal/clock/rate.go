@@ -1,4 +1,4 @@
-package wait
+package clock
 
 import (
 	"sync"
@@ -12,7 +12,6 @@ type Rate struct {
 	now, before int64
 }
 
-// Add counts n events.
 func (r *Rate) Add(at time.Time, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

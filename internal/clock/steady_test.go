@@ -1,4 +1,4 @@
-package steady
+package clock
 
 import (
 	"log/slog"
@@ -19,9 +19,9 @@ func (c *clocks) read() (time.Time, time.Duration) { return c.wall, c.elapsed }
 // pass lets time pass.
 func (c *clocks) pass(d time.Duration) { c.wall, c.elapsed = c.wall.Add(d), c.elapsed+d }
 
-func newTest() (*clocks, *Clock) {
+func newTest() (*clocks, *Steady) {
 	c := &clocks{wall: begin}
-	return c, New(c.read, slog.New(slog.DiscardHandler))
+	return c, NewSteady(c.read, slog.New(slog.DiscardHandler))
 }
 
 func TestClock(t *testing.T) {

@@ -17,18 +17,17 @@ import (
 	"jianguo/api/tokens"
 )
 
-// gate bounds the requests that are worked on at once; others are refused at once.
-type gate chan struct{}
+// limiter bounds the requests that are worked on at once; further ones are refused.
+type limiter chan struct{}
 
-// full reports whether a request would be refused now.
-func (g gate) full() bool { return len(g) == cap(g) }
+func (l limiter) full() bool { return len(l) == cap(l) }
 
 // enter admits a request, which is to leave.
-func (g gate) enter() error {
+func (l limiter) enter() error {
 	select {
-	case g <- struct{}{}:
-		// Those that have arrived with it are counted before it works: one that only computes
-		// would let nobody in until it is done.
+	case l <- struct{}{}:
+		// Requests that have arrived with it are counted before it works: one that only computes
+		// would keep them from being counted until it is done.
 		runtime.Gosched()
 		return nil
 	default:
@@ -36,54 +35,53 @@ func (g gate) enter() error {
 	}
 }
 
-func (g gate) leave() { <-g }
+func (l limiter) leave() { <-l }
 
-// errTooMany refuses a request.
 var errTooMany = NewProblem(http.StatusTooManyRequests, "",
 	"more requests came at once than can be answered soon: try again in a moment")
 
-// shares keeps a publisher (a token, or an address) that sends much from delaying the others: one has at most
+// publishers keeps one publisher (a token, or an address) that sends much from delaying the others: each has at most
 // aloneBytes of articles in work, or shareBytes while others publish too. The zero value is ready.
-type shares struct {
+type publishers struct {
 	mu     sync.Mutex
-	held   map[string]int // bytes in work, by publisher
-	last   string         // who sent last
+	inWork map[string]int // bytes, by publisher
+	last   string         // the publisher of the last article
 	shared time.Time      // when two publishers last sent in turns
 }
 
 const (
-	aloneBytes = 4 << 20   // what the first article of another one may find before it
+	aloneBytes = 4 << 20   // what the first article of another publisher may find before it
 	shareBytes = 128 << 10 // those that cost most for their length take half a second of a processor
 	shareTime  = 10 * time.Minute
 )
 
 // enter admits an article of so many bytes; leave is to be called at its end.
-func (s *shares) enter(c echo.Context, bytes int) (leave func(), err error) {
-	who := cmp.Or(callerName(c.Request().Context()), tokens.Address(c.Request().RemoteAddr).String())
+func (s *publishers) enter(c echo.Context, bytes int) (leave func(), err error) {
+	publisher := cmp.Or(callerName(c.Request().Context()), tokens.Address(c.Request().RemoteAddr).String())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last != who {
+	if s.last != publisher {
 		if s.last != "" {
 			s.shared = time.Now()
 		}
-		s.last = who
+		s.last = publisher
 	}
 	most, why := aloneBytes, "4 MiB of your articles are in work"
 	if time.Since(s.shared) < shareTime {
 		most, why = shareBytes, "others publish too, and 128 KiB of your articles are in work"
 	}
-	if s.held[who] > 0 && s.held[who]+bytes > most {
+	if s.inWork[publisher] > 0 && s.inWork[publisher]+bytes > most {
 		return nil, NewProblem(http.StatusTooManyRequests, "", why+": send the next when there are answers")
 	}
-	if s.held == nil {
-		s.held = map[string]int{}
+	if s.inWork == nil {
+		s.inWork = map[string]int{}
 	}
-	s.held[who] += bytes
+	s.inWork[publisher] += bytes
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.held[who] -= bytes; s.held[who] == 0 {
-			delete(s.held, who)
+		if s.inWork[publisher] -= bytes; s.inWork[publisher] == 0 {
+			delete(s.inWork, publisher)
 		}
 	}, nil
 }
@@ -106,12 +104,12 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // body is a request's body as far as it has come. release is always to be called.
 type body struct {
 	*bytes.Buffer
-	held     *atomic.Int64 // bytes that all bodies may have
-	reserved int64         // of these; a buffer that grows may take twice that
+	all      *atomic.Int64 // bytes that all bodies hold, at most bodyBudget
+	reserved int64         // of these, for this body; a buffer that grows may take twice that
 }
 
 func (b *body) release() {
-	b.held.Add(-b.reserved)
+	b.all.Add(-b.reserved)
 	if b.Cap() <= keptBuffer {
 		b.Reset()
 		buffers.Put(b.Buffer)
@@ -130,7 +128,7 @@ func (b *body) read(c echo.Context, limit int64) error {
 	}
 	for began := time.Now(); ; {
 		step := min(bodyRate, limit+1-b.reserved)
-		if b.reserved += step; b.held.Add(step) > bodyBudget {
+		if b.reserved += step; b.all.Add(step) > bodyBudget {
 			return NewProblem(http.StatusTooManyRequests, "",
 				"too many large requests are being read: try again in a moment")
 		}

@@ -1,9 +1,4 @@
-// Package steady tells the time by which stored data expires. It is the wall clock as long as
-// that agrees with the monotonic clock. When the wall clock jumps ahead (a wrong time server,
-// an operator's mistake, a machine that slept), steady time goes on from where it was, so that
-// nothing is erased because of a mistake that is corrected soon. A jump is believed after Hold,
-// or when the clock of another machine confirms it. The cost is that data expires later.
-package steady
+package clock
 
 import (
 	"log/slog"
@@ -24,7 +19,6 @@ const (
 // Source reads the wall clock, and a clock that never jumps.
 type Source func() (wall time.Time, elapsed time.Duration)
 
-// System is the source of the operating system.
 func System() Source {
 	start := time.Now()
 	return func() (time.Time, time.Duration) {
@@ -33,8 +27,13 @@ func System() Source {
 	}
 }
 
-// Clock is steady time. All methods may be called from any goroutine.
-type Clock struct {
+// Steady tells the time by which stored data expires. It is the wall clock as long as
+// that agrees with the monotonic clock. When the wall clock jumps ahead (a wrong time server,
+// an operator's mistake, a machine that slept), steady time goes on from where it was, so that
+// nothing is erased because of a mistake that is corrected soon. A jump is believed after Hold,
+// or when the clock of another machine confirms it. The cost is that data expires later.
+// All methods may be called from any goroutine.
+type Steady struct {
 	source Source
 	log    *slog.Logger
 
@@ -45,15 +44,14 @@ type Clock struct {
 	since   time.Duration // mu; elapsed when that jump was noticed
 }
 
-// New returns a clock that agrees with the wall clock.
-func New(source Source, log *slog.Logger) *Clock {
-	c := &Clock{source: source, log: log}
+// NewSteady returns a clock that agrees with the wall clock.
+func NewSteady(source Source, log *slog.Logger) *Steady {
+	c := &Steady{source: source, log: log}
 	c.wall, c.elapsed = source()
 	return c
 }
 
-// Now returns steady time.
-func (c *Clock) Now() time.Time {
+func (c *Steady) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read()
@@ -61,7 +59,7 @@ func (c *Clock) Now() time.Time {
 }
 
 // read reads the clocks. The caller holds mu.
-func (c *Clock) read() {
+func (c *Steady) read() {
 	wall, elapsed := c.source()
 	jump := wall.Sub(c.wall) - (elapsed - c.elapsed)
 	c.wall, c.elapsed = wall, elapsed
@@ -81,14 +79,14 @@ func (c *Clock) read() {
 }
 
 // believe ends the wait for the clock to go back. The caller holds mu.
-func (c *Clock) believe(why string) {
+func (c *Steady) believe(why string) {
 	c.log.Warn("data expires by the clock again, which is ahead", "why", why, "ahead", c.lag.Round(time.Second))
 	c.lag = 0
 }
 
 // Resume tells the clock the last steady time of an earlier process. If the wall clock is
 // ahead of it, it may have jumped meanwhile: steady time goes on from there.
-func (c *Clock) Resume(last time.Time) {
+func (c *Steady) Resume(last time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read()
@@ -101,7 +99,7 @@ func (c *Clock) Resume(last time.Time) {
 
 // Witness tells the clock the present time of another machine. If the wall clock agrees with
 // it, it has not jumped by mistake.
-func (c *Clock) Witness(t time.Time) {
+func (c *Steady) Witness(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.read(); c.lag > 0 && t.Sub(c.wall).Abs() <= tolerance {
@@ -109,8 +107,7 @@ func (c *Clock) Witness(t time.Time) {
 	}
 }
 
-// Collector returns the metric of the clock.
-func (c *Clock) Collector() prometheus.Collector {
+func (c *Steady) Collector() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_clock_ahead_seconds",
 		Help: "How far the clock is ahead of the time by which data expires."}, func() float64 {
 		c.mu.Lock()

@@ -1,9 +1,10 @@
-package streams
+// Package health keeps why a part of the service does not work at the moment.
+package health
 
 import "sync/atomic"
 
-// Trouble holds an error for others to read: why something does not work at the moment, by the last look. The zero
-// value holds none. All methods may be called from any goroutine.
+// Trouble holds the error of the last check of a part, for others to read. The zero value holds none. All methods may
+// be called from any goroutine.
 type Trouble struct{ err atomic.Pointer[error] }
 
 // Err is the error held, nil for none.
