@@ -91,7 +91,6 @@ func (p *page) choose(into *string, parameter, cookie string, values ...string) 
 	}
 }
 
-// Asset is the address of an embedded file.
 func (p *page) Asset(name string) string { return "/console/assets/" + assetHash() + "/" + name }
 
 // FormToken is the token of the session's forms.

@@ -59,7 +59,6 @@ func visible(line string) string {
 	}, line)
 }
 
-// limitedReason is a reason of at most 500 characters.
 func limitedReason(reason string) string { return shortened(strings.TrimSpace(reason), 500) }
 
 // address is an address with parameters added, in pairs; an empty value removes one.

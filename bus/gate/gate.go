@@ -149,7 +149,6 @@ func Open(cfg Config) (*Gate, error) {
 	return g, nil
 }
 
-// listen subscribes to what is published and to the answers of the stream.
 func (g *Gate) listen() error {
 	acks, err := g.cfg.Conn.Subscribe(g.inbox+">", g.answered)
 	if err != nil {
