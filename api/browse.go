@@ -84,17 +84,17 @@ func (s *Server) getClusters(c echo.Context) any {
 		found := must.Get(console.Find(ctx, s.cfg.Browse, s.cfg.Segmenter, words, foundVersions))
 		q.Clusters = s.cfg.Index.VersionClusters(found)
 	}
-	stories, err := s.cfg.Browse.Stories(ctx, q)
+	list, err := s.cfg.Browse.Clusters(ctx, q)
 	refuseCursor(err, q.Cursor)
-	page := clusterPage{Clusters: make([]cluster, len(stories.Stories)), Next: stories.Next}
-	for i := range stories.Stories {
-		page.Clusters[i] = clusterOf(&stories.Stories[i])
+	page := clusterPage{Clusters: make([]cluster, len(list.Clusters)), Next: list.Next}
+	for i := range list.Clusters {
+		page.Clusters[i] = clusterOf(&list.Clusters[i])
 	}
 	return page
 }
 
-func clusterQuery(c echo.Context) browse.StoryQuery {
-	q := browse.StoryQuery{Sort: c.QueryParam("sort"), Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor"),
+func clusterQuery(c echo.Context) browse.ClusterQuery {
+	q := browse.ClusterQuery{Sort: c.QueryParam("sort"), Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor"),
 		MinSize: queryInt(c, "size", 2, 2, math.MaxInt32), Limit: queryInt(c, "limit", 50, 1, maxClusters)}
 	switch q.Sort {
 	case "":
@@ -123,9 +123,9 @@ func refuseCursor(err error, cursor string) {
 func (s *Server) getCluster(c echo.Context) any {
 	id, limit, after := clusterID(c), queryInt(c, "limit", maxClusters, 1, maxMembers),
 		queryInt[uint32](c, "cursor", 0, 0, math.MaxUint32)
-	view, err := s.cfg.Browse.Story(c.Request().Context(), id, after, limit)
+	view, err := s.cfg.Browse.Cluster(c.Request().Context(), id, after, limit)
 	must.Do(noCluster(err, id))
-	page := clusterOf(&view.Story)
+	page := clusterOf(&view.ClusterBrief)
 	for i := range view.Members {
 		page.Members = append(page.Members, memberOf(&view.Members[i]))
 	}
@@ -138,7 +138,7 @@ func (s *Server) getCluster(c echo.Context) any {
 // getStory is a story: its tellings in order, and what each adds to an earlier one.
 func (s *Server) getStory(c echo.Context) any {
 	id := clusterID(c)
-	chain, err := browse.ReadChain(c.Request().Context(), s.cfg.Browse, id, 1)
+	chain, err := browse.ReadStory(c.Request().Context(), s.cfg.Browse, id, 1)
 	must.Do(noCluster(err, id))
 	story := struct {
 		ID       uint32    `json:"story"`
@@ -147,7 +147,7 @@ func (s *Server) getStory(c echo.Context) any {
 	}{ID: chain.Number, More: chain.More}
 	for i := range chain.Tellings {
 		t := &chain.Tellings[i]
-		out := clusterOf(&t.Story)
+		out := clusterOf(&t.ClusterBrief)
 		if out.Follows, out.Adds = t.Follows, t.Adds; t.Told != nil {
 			out.Facts = t.Told.Facts
 		}
@@ -288,7 +288,7 @@ type cluster struct {
 	Facts   *index.Facts `json:"facts,omitempty"`
 }
 
-func clusterOf(st *browse.Story) cluster {
+func clusterOf(st *browse.ClusterBrief) cluster {
 	return cluster{ID: st.ID, Lead: memberOf(st.Lead), Original: memberOf(st.Original), Size: st.Size,
 		Sources: st.Sources, First: st.First, Last: st.Last}
 }

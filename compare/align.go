@@ -33,7 +33,6 @@ type Match struct {
 	Moved             bool // it stands in another place among the other matches
 }
 
-// Bounds of an alignment.
 const (
 	movedLeast = 12 // tokens of the shortest moved match: shorter ones may occur twice by chance
 	againLeast = 8  // tokens of the shortest run that counts where a text says something again
@@ -44,7 +43,6 @@ func (x *Alignment) related() bool {
 	return max(x.Later.Contained, x.Earlier.Contained) >= float32(x.limits.Look)
 }
 
-// Align aligns two texts.
 func Align(later, earlier *Doc) *Alignment {
 	l := DefaultLimits()
 	l.Look = 0
@@ -56,10 +54,10 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 	x := &Alignment{Later: Side{Doc: later, run: make([]int32, len(later.tokens))},
 		Earlier: Side{Doc: earlier, run: make([]int32, len(earlier.tokens))}, limits: limits}
 	if len(later.tokens) == 0 || later.k != earlier.k { // a text of under four tokens has nothing in common with others
-		x.says()
+		x.fillSaid()
 		return x
 	}
-	t := indexed(earlier.shingles)
+	t := borrowTable(earlier.shingles)
 	defer tables.Put(t)
 	x.measure(t)
 	if !x.related() {
@@ -82,13 +80,13 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 	}
 	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
 	x.Later.Covered, x.Earlier.Covered = covered(x.Later.run), covered(x.Earlier.run)
-	x.says()
+	x.fillSaid()
 	return x
 }
 
-// says fills in which quantities the other text says.
-func (x *Alignment) says() {
-	x.Later.said, x.Earlier.said = x.Earlier.saysOf(x.Later.Doc), x.Later.saysOf(x.Earlier.Doc)
+// fillSaid fills in which quantities the other text says.
+func (x *Alignment) fillSaid() {
+	x.Later.said, x.Earlier.said = x.Earlier.saidOf(x.Later.Doc), x.Later.saidOf(x.Earlier.Doc)
 }
 
 // measure fills in the resemblance and the shares of the shingles.

@@ -116,10 +116,10 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 	if g.sought < 0 {
 		return
 	}
-	nameA, okA := g.foreign(l, a, e)
-	nameB, okB := g.foreign(e, b, l)
+	nameA, okA := g.unknownName(l, a, e)
+	nameB, okB := g.unknownName(e, b, l)
 	if !okA || !okB {
-		nameA, nameB = l.whole(a), e.whole(b)
+		nameA, nameB = l.wholeWords(a), e.wholeWords(b)
 		textA, textB := l.text(nameA), e.text(nameB)
 		if !l.unlisted(nameA) || !e.unlisted(nameB) || strings.Contains(textA, "\n") ||
 			strings.Contains(textB, "\n") || g.has(e, textA) || g.has(l, textB) {
@@ -127,7 +127,7 @@ func (x *Alignment) namesAt(g *Agreement, a, b Span) {
 		}
 	}
 	if g.Subject[0] == "" { // in whole words: a name may be a part of one that the dictionary does not have
-		g.Subject = [2]string{l.text(l.whole(a)), e.text(e.whole(b))}
+		g.Subject = [2]string{l.text(l.wholeWords(a)), e.text(e.wholeWords(b))}
 	}
 	g.add(x, Conflict{Later: nameA, Earlier: nameB, Name: true})
 }
@@ -150,8 +150,8 @@ func (d *Doc) unlisted(s Span) bool {
 	return false
 }
 
-// foreign is the first name of a stretch, if another text has none of its names.
-func (g *Agreement) foreign(d *Doc, s Span, other *Doc) (first Span, ok bool) {
+// unknownName is the first name of a stretch, if another text has none of its names.
+func (g *Agreement) unknownName(d *Doc, s Span, other *Doc) (first Span, ok bool) {
 	names := d.names(s)
 	if len(names) == 0 || slices.ContainsFunc(names, func(n Span) bool { return g.has(other, d.text(n)) }) {
 		return first, false
@@ -175,8 +175,8 @@ func contains(text, words string) bool {
 	}
 }
 
-// whole widens a span to whole words.
-func (d *Doc) whole(s Span) Span {
+// wholeWords widens a span to whole words.
+func (d *Doc) wholeWords(s Span) Span {
 	for w := range d.words(s) {
 		s = Span{min(s.Start, w.Start), max(s.End, w.End)}
 	}
@@ -302,9 +302,9 @@ func (x *Alignment) form() (f form) {
 	return f
 }
 
-// another reports whether two fillings are of two matters: in short texts one slot is enough, in a sentence whatever
-// else is different. Of longer texts most slots have nouns: other words may be synonyms.
-func (x *Alignment) another(f form) bool {
+// anotherMatter reports whether two fillings are of two matters: in short texts one slot is enough, in a sentence
+// whatever else is different. Of longer texts most slots have nouns: other words may be synonyms.
+func (x *Alignment) anotherMatter(f form) bool {
 	alike := float64(f.added) <= x.limits.Added*float64(f.slots)
 	switch {
 	case f.slots == 0 || x.Later.Text.Traditional != x.Earlier.Text.Traditional || x.limits.Off == "replaced":

@@ -81,7 +81,7 @@ func NewDoc(text *Text) *Doc {
 		}
 	}
 	if text.Learned != nil {
-		d.tokens = d.without(*text.Learned)
+		d.tokens = d.withoutResidue(*text.Learned)
 	}
 	d.k = min(shingleK, len(d.tokens))
 	d.shingles = appendShingles(make([]uint64, 0, len(d.tokens)), d.tokens, d.k)
@@ -97,22 +97,22 @@ func (d *Doc) begins(i int) bool {
 	return i == 0 || strings.IndexByte(d.Form[d.tokens[i-1].end:d.tokens[i].start], '\n') >= 0
 }
 
-// without is the tokens without the clauses of a residue. One of names alone stays: two notices may differ in no more.
-func (d *Doc) without(residue Residue) []token {
+// withoutResidue returns the tokens without those clauses. One of names alone stays: two notices may differ in no more.
+func (d *Doc) withoutResidue(residue Residue) []token {
 	kept, k, end := make([]token, 0, len(d.tokens)), 0, 0
 	for clause := range strings.SplitSeq(d.Form, "\n") {
 		from := k
 		for end += len(clause) + 1; k < len(d.tokens) && int(d.tokens[k].start) < end; k++ {
 		}
-		if !residue[HashClause(clause)] || d.named(Span{end - len(clause) - 1, end - 1}) {
+		if !residue[HashClause(clause)] || d.onlyNames(Span{end - len(clause) - 1, end - 1}) {
 			kept = append(kept, d.tokens[from:k]...)
 		}
 	}
 	return kept
 }
 
-// named reports whether a stretch of Form is names and nothing else.
-func (d *Doc) named(s Span) bool {
+// onlyNames reports whether a stretch of Form is names and nothing else.
+func (d *Doc) onlyNames(s Span) bool {
 	rest := s.End - s.Start
 	for _, n := range d.names(s) {
 		rest -= n.End - n.Start
@@ -169,7 +169,6 @@ func (d *Doc) noun(s Span) bool {
 // Span is Form[Start:End].
 type Span struct{ Start, End int }
 
-// text is what a span has.
 func (d *Doc) text(s Span) string { return d.Form[s.Start:s.End] }
 
 // Clause is the clause around an offset of Form.

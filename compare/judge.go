@@ -113,7 +113,6 @@ const (
 
 var kindNames = [...]string{"unrelated", "series", "suspect", "duplicate"}
 
-// String is the name of a kind.
 func (k Kind) String() string { return kindNames[k] }
 
 // The reasons of a judgement. Package reason puts them into words.
@@ -164,58 +163,59 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	x := j.Alignment
 	a, b := float64(x.Later.Covered), float64(x.Earlier.Covered)
 	switch {
-	case j.finds(later.Form == earlier.Form && later.Form != "", "the same normal form?", "%d and %d bytes",
+	case j.step(later.Form == earlier.Form && later.Form != "", "the same normal form?", "%d and %d bytes",
 		len(later.Form), len(earlier.Form)):
-		return j.as(Duplicate, Exact)
-	case j.finds(!x.related() || a < l.Later && b < l.Earlier, "too little in common?",
+		return j.decided(Duplicate, Exact)
+	case j.step(!x.related() || a < l.Later && b < l.Earlier, "too little in common?",
 		"%.0f and %.0f%% of the shingles (%.0f), %.0f%% of the later text (%.0f), %.0f%% of the earlier (%.0f)",
 		100*x.Later.Contained, 100*x.Earlier.Contained, 100*l.Look, 100*a, 100*l.Later, 100*b, 100*l.Earlier):
-		return j.as(Unrelated, LittleText)
+		return j.decided(Unrelated, LittleText)
 	}
 	j.New, j.Lacks, j.Agreement = x.Later.news(earlier, l.Sought), x.Earlier.news(later, l.Sought), x.Agreement()
 	reason, found := x.otherSubject(&j.Agreement, l)
-	if j.finds(reason != "", "another subject?", "%s", found) {
-		return j.as(Series, reason)
+	if j.step(reason != "", "another subject?", "%s", found) {
+		return j.decided(Series, reason)
 	}
-	if j.finds(j.news(l), "news?", "%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d); "+
-		"%.0f%% untold, which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share, l.Little,
-		len(j.New.Values), x.facts(), 100*(1-a)) {
-		if j.finds(a < Most && !x.oneMatter(), "another matter?", "%.0f%% of the later text (%.0f), "+
+	if j.step(j.isNews(l), "news?",
+		"%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d); "+
+			"%.0f%% untold, which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share,
+		l.Little, len(j.New.Values), x.facts(), 100*(1-a)) {
+		if j.step(a < Most && !x.sharesOpening(), "another matter?", "%.0f%% of the later text (%.0f), "+
 			"%.0f and %.0f%% of the openings (%.0f), %d days apart", 100*a, 100*Most, 100*x.Later.opening(l),
 			100*x.Earlier.opening(l), 100*l.Matter, x.apart()) {
-			return j.as(Unrelated, OtherMatter)
+			return j.decided(Unrelated, OtherMatter)
 		}
-		if j.finds(float64(x.Resemblance) < l.Resembles && max(a, b) < Most, "and little else?",
+		if j.step(float64(x.Resemblance) < l.Resembles && max(a, b) < Most, "and little else?",
 			"resemblance %.2f (%.2f), larger share %.0f%% (%.0f)",
 			x.Resemblance, l.Resembles, 100*max(a, b), 100*Most) {
-			return j.as(Unrelated, LittleText)
+			return j.decided(Unrelated, LittleText)
 		}
-		return j.as(Suspect, j.suspicion())
+		return j.decided(Suspect, j.suspicion())
 	}
 	denial := x.denial()
 	text, title := x.form(), x.alignHeadlines()
 	head := title.form()
 	switch {
-	case j.finds(denial != "", "a sentence denied?", "%s", denial):
-		return j.as(Suspect, Denial)
-	case j.finds(x.exchanged(), "words of a sentence exchanged?", "of up to %d", sentenceMost):
-		return j.as(Suspect, Moved)
-	case j.finds(x.another(text), "one form with other words?", "%d places, %d of them nouns (%d), "+
+	case j.step(denial != "", "a sentence denied?", "%s", denial):
+		return j.decided(Suspect, Denial)
+	case j.step(x.exchanged(), "words of a sentence exchanged?", "of up to %d", sentenceMost):
+		return j.decided(Suspect, Moved)
+	case j.step(x.anotherMatter(text), "one form with other words?", "%d places, %d of them nouns (%d), "+
 		"%d other differences (%.0f%%): %s / %s", text.slots, text.nouns, l.Slots, text.added, 100*l.Added,
 		text.words[0], text.words[1]):
 		j.Agreement.Subject = text.words
-		return j.as(Suspect, Replaced)
-	case j.finds(title.another(head) && head.added == 0, "headlines of one form?",
+		return j.decided(Suspect, Replaced)
+	case j.step(title.anotherMatter(head) && head.added == 0, "headlines of one form?",
 		"%d places, %d other differences: %s / %s", head.slots, head.added, head.words[0], head.words[1]):
 		j.Agreement.Subject = [2]string{title.Later.clauseOf(head.words[0]), title.Earlier.clauseOf(head.words[1])}
-		return j.as(Suspect, Replaced)
+		return j.decided(Suspect, Replaced)
 	}
-	j.finds(true, "which kind of copy?", "%.0f%% of the later text, %.0f%% of the earlier", 100*a, 100*b)
-	return j.as(Duplicate, j.sameness())
+	j.step(true, "which kind of copy?", "%.0f%% of the later text, %.0f%% of the earlier", 100*a, 100*b)
+	return j.decided(Duplicate, j.sameness())
 }
 
-// finds adds a step to the trace. What was asked for is in parentheses.
-func (j *Judgement) finds(found bool, question, format string, args ...any) bool {
+// step adds a step to the trace. What was asked for is in parentheses.
+func (j *Judgement) step(found bool, question, format string, args ...any) bool {
 	if found {
 		j.last = len(j.Trace)
 	}
@@ -223,15 +223,15 @@ func (j *Judgement) finds(found bool, question, format string, args ...any) bool
 	return found
 }
 
-// as is the judgement that the last step with a yes has decided.
-func (j Judgement) as(kind Kind, reason string) Judgement {
+// decided is the judgement that the last step with a yes has decided.
+func (j Judgement) decided(kind Kind, reason string) Judgement {
 	j.Kind, j.Reason = kind, reason
 	j.Trace[j.last].Decided = true
 	return j
 }
 
-// news reports whether the later text adds so much that it is no copy.
-func (j *Judgement) news(l *Limits) bool {
+// isNews reports whether the later text adds so much that it is no copy.
+func (j *Judgement) isNews(l *Limits) bool {
 	n, rest := &j.New, 1-float64(j.Later.Covered)
 	excerpt := float64(j.Earlier.Covered) < l.Earlier && l.Off != "excerpts"
 	switch {

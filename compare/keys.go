@@ -77,7 +77,7 @@ func (s *Sketch) keepPassage(h uint64) {
 	s.npassages++
 }
 
-// lowest is the lowest n distinct hashes.
+// lowest returns the lowest n distinct hashes, the lowest first.
 func lowest(hashes []uint64, n int) []uint64 {
 	out := make([]uint64, 0, n+1)
 	for _, h := range hashes {

@@ -57,8 +57,8 @@ func (d *Doc) characters(from, to int) (n int) {
 	return n
 }
 
-// saysOf is, by quantity of another text, whether a text has it, or one that may be the same.
-func (d *Doc) saysOf(other *Doc) []bool {
+// saidOf is, by quantity of another text, whether a text has it, or one that may be the same.
+func (d *Doc) saidOf(other *Doc) []bool {
 	said := make([]bool, len(other.values))
 	for i := range said {
 		v := &other.values[i]

@@ -34,7 +34,7 @@ func (x *Alignment) Disagree(later, earlier Span) (a, b Span, date, ok bool) {
 
 // Name is a stretch in whole words, without the quantities at its ends; empty if it goes over clauses.
 func (d *Doc) Name(s Span) Span {
-	s = d.whole(s)
+	s = d.wholeWords(s)
 	for i, end := d.overlapping(s); i < end; i++ {
 		if v := &d.values[i]; v.Start <= s.Start {
 			s.Start = min(v.End, s.End)

@@ -33,7 +33,6 @@ type Outline struct {
 	Shingles uint32 // distinct ones; 0 only of a blank text
 }
 
-// NewSketch sketches a text.
 func NewSketch(text *Text) (s Sketch) {
 	form := text.Form()
 	tokens := tokensOf(form)

@@ -5,15 +5,15 @@ func Adds(later, earlier *Doc) int {
 	return Align(later, earlier).Later.news(earlier, DefaultLimits().Sought).Characters
 }
 
-// OneMatter reports whether two texts tell of one matter, however much background they share: a copy does, and a
-// suspect as oneMatter says; an unrelated text if both begin with what the other one tells, within days, and nothing
+// OneMatter reports whether two texts tell of one matter, however much background they share: a copy does; a suspect
+// does if sharesOpening; an unrelated text does if both begin with what the other one tells, within days, and nothing
 // says that they have two subjects.
 func (j *Judgement) OneMatter() bool {
 	switch x, l := j.Alignment, j.limits; {
 	case j.Kind == Duplicate || j.Kind == Series:
 		return j.Kind == Duplicate
 	case j.Kind == Suspect:
-		return x.oneMatter()
+		return x.sharesOpening()
 	case min(x.Later.opening(l), x.Earlier.opening(l)) < l.Matter || !x.near():
 		return false
 	}
@@ -22,9 +22,9 @@ func (j *Judgement) OneMatter() bool {
 	return reason == "" && !j.twoSubjects()
 }
 
-// oneMatter reports whether one of two texts begins with what the other one tells, unless days lie between and each
+// sharesOpening reports whether one of two texts begins with what the other one tells, unless days lie between and each
 // has a subject of its own.
-func (x *Alignment) oneMatter() bool {
+func (x *Alignment) sharesOpening() bool {
 	return max(x.Later.opening(x.limits), x.Earlier.opening(x.limits)) >= x.limits.Matter &&
 		(x.near() || !x.twoSubjects())
 }

@@ -32,7 +32,7 @@ func (d *Doc) subjects(other *Doc) (out []string) {
 // empty: there are none.
 func (x *Alignment) headlines() (later, earlier string) {
 	l, e := x.Later.Doc, x.Earlier.Doc
-	if a, b := x.Later.sign(e), x.Earlier.sign(l); a != "" && b != "" {
+	if a, b := x.Later.latinSubject(e), x.Earlier.latinSubject(l); a != "" && b != "" {
 		return a, b
 	}
 	g := gaps{a: l.title, b: e.title, most: x.limits.GapPairs, budget: x.limits.GapPairs}
@@ -70,10 +70,10 @@ func (d *Doc) subject(from, to int, other *Doc) string {
 
 func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
 
-// sign is the first Latin word of a headline that the other headline lacks, and that the text says where the other one
+// latinSubject is the first Latin word of a headline that the other headline lacks, and that the text says where the other one
 // says something else: a page that was made from the same template names its own subject there. Or that the other text
 // has nowhere, in the first clause: a later one may be the name of a site.
-func (s *Side) sign(other *Doc) string {
+func (s *Side) latinSubject(other *Doc) string {
 	first, _, _ := strings.Cut(s.headline, "\n")
 	for _, t := range s.title {
 		word, same := s.headline[t.start:t.end], func(o token) bool { return o.id == t.id }

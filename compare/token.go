@@ -104,8 +104,9 @@ type table struct {
 // tables are not in use: a new one would cost as much as filling it.
 var tables = sync.Pool{New: func() any { return new(table) }}
 
-// indexed is a table of shingles by their offsets, which chains list from the lowest on. The caller puts it back.
-func indexed(shingles []uint64) *table {
+// borrowTable returns a table of shingles by their offsets, which chains list from the lowest on. The caller gives it
+// back with tables.Put.
+func borrowTable(shingles []uint64) *table {
 	t, size := tables.Get().(*table), 1<<bits.Len(uint(2*len(shingles)+1))
 	t.hashes, t.first, t.next = slices.Grow(t.hashes[:0], size)[:size], slices.Grow(t.first[:0], size)[:size],
 		slices.Grow(t.next[:0], len(shingles))[:len(shingles)]
@@ -140,7 +141,7 @@ func (t *table) following(offset int) int { return int(t.next[offset]) - 1 }
 
 // countDistinct is how many of some hashes are distinct.
 func countDistinct(hashes []uint64) int {
-	t := indexed(hashes)
+	t := borrowTable(hashes)
 	defer tables.Put(t)
 	return t.distinct
 }

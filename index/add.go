@@ -22,8 +22,8 @@ var ErrRecipe = errors.New("the article was prepared by another recipe")
 // nothing was applied, in the files or in memory, and the caller may repeat the
 // call. The error is ErrRecipe if an article was prepared by another recipe than Recipe's.
 func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error) {
-	x.write.Lock()
-	defer x.write.Unlock()
+	x.writeMu.Lock()
+	defer x.writeMu.Unlock()
 	if recipe := x.Recipe(); recipe != "" && slices.ContainsFunc(mutations, func(m Mutation) bool {
 		return m.Article != nil && m.Article.Recipe != "" && m.Article.Recipe != recipe
 	}) {
@@ -44,8 +44,10 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 					outcomes[i] = b.publish(m)
 				case m.Withdraw != nil && m.Seq > applied:
 					outcomes[i] = b.withdraw(m)
-				default:
-					outcomes[i] = b.again(m)
+				default: // applied before, or a dead letter
+					if v := b.latest(m.ID()); v != nil {
+						outcomes[i] = b.unchanged(v)
+					}
 				}
 			})
 			must.Dof(err, "index: item %q (sequence %d)", m.ID(), m.Seq)
@@ -60,23 +62,25 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 	return outcomes, nil
 }
 
-// Preview does ahead of time most of the work of judging an article that arrives at the given time. It changes no
-// verdict, and may run beside the writer and other calls. Pass the article to Add of the same Index, unchanged.
-func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
+// CompareAhead compares an article that arrives at the given time with earlier texts before Add judges it: comparing is
+// most of the work. It keeps the comparisons in the article, for Add of the same Index. Pass it on unchanged.
+// It changes no verdict, and may run beside the writer and other calls.
+func (x *Index) CompareAhead(ctx context.Context, a *Article, at time.Time) error {
 	x.rate.Add(time.Now(), len(a.Text.Body)>>13)
 	var err error
-	a.Preview, err = x.under(a.Source).Preview(ctx, &x.forms.Load().Reader, match.Query{Article: a, At: seconds(at)})
-	return wrap.Err(err, "index: preview of %q", a.ID)
+	q := match.Query{Article: a, At: seconds(at)}
+	a.Comparisons, err = x.levelOf(a.Source).CompareAhead(ctx, &x.recipe.Load().Reader, q)
+	return wrap.Err(err, "index: compare %q ahead", a.ID)
 }
 
 // Check returns the event, without its number, that an article would cause if it arrived at the given time, in seconds
 // since 1970; the stored one if it would change nothing. It changes nothing, and may run beside the writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
 	check := func() Event {
-		r := &x.forms.Load().Reader
+		r := &x.recipe.Load().Reader
 		q, prev := x.query(ctx, r, a, at)
 		if prev == nil || !x.nothingNew(ctx, r, prev, a) {
-			return x.dry(ctx, q, prev)
+			return x.dryRun(ctx, q, prev)
 		}
 		stored := x.lastEvent(ctx, x.reader, prev.ordinal, `1`)
 		stored.Number = 0
@@ -84,8 +88,8 @@ func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error)
 	}
 	e, err := must.Try(check)
 	if errors.Is(err, sql.ErrNoRows) { // it met what the writer has not committed yet
-		x.write.Lock()
-		defer x.write.Unlock()
+		x.writeMu.Lock()
+		defer x.writeMu.Unlock()
 		e, err = must.Try(check)
 	}
 	return e, wrap.Err(err, "index: check")
@@ -93,27 +97,27 @@ func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error)
 
 // checkArrival is Check of an article as if its id were not known.
 func (x *catalogue) checkArrival(ctx context.Context, q match.Query) (Event, error) {
-	e, err := must.Try(func() Event { return x.dry(ctx, q, nil) })
+	e, err := must.Try(func() Event { return x.dryRun(ctx, q, nil) })
 	return e, wrap.Err(err, "index: check")
 }
 
-// dry is the event that an article would cause, prev being the version of its id so far, or nil. It panics on errors
+// dryRun is the event that an article would cause, prev being the version of its id so far, or nil. It panics on errors
 // (must).
-func (x *catalogue) dry(ctx context.Context, q match.Query, prev *version) Event {
-	a, f := q.Article, x.forms.Load()
+func (x *catalogue) dryRun(ctx context.Context, q match.Query, prev *version) Event {
+	a, f := q.Article, x.recipe.Load()
 	j := x.judge(ctx, &f.Reader, q)
 	e := Event{
 		ID: a.ID, Revision: a.Revision, Verdict: j.Verdict, Cause: CauseIngest, Rule: j.Rule, Cluster: j.Cluster,
-		Series: j.Series, Facts: j.Facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: f.recipe,
-		Policy: x.stampHash(x.under(a.Source).stamp),
+		Series: j.Series, Facts: j.Facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: f.hash,
+		Policy: x.stampHash(x.levelOf(a.Source).stamp),
 	}
 	if j.Of != 0 {
 		e.Of = must.Get(idOf(ctx, f.DB, j.Of))
 		e.Measure(j.Distance, j.S, j.Resemblance)
 	}
 	if prev != nil {
-		e.Cause, e.Previous, e.Revision = CauseRevision, prev.state.verdict, cmp.Or(a.Revision, prev.state.revision)
-		e.Cluster = x.inherited(ctx, &f.Reader, prev, a, &j)
+		e.Cause, e.Previous, e.Revision = CauseRevision, prev.current.verdict, cmp.Or(a.Revision, prev.current.revision)
+		e.Cluster = x.inheritedCluster(ctx, &f.Reader, prev, a, &j)
 	}
 	if e.Cluster != 0 {
 		e.Story = must.Get(stories.Of(ctx, x.reader, e.Cluster))

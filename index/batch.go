@@ -17,16 +17,16 @@ import (
 	"jianguo/simhash"
 )
 
-// version is one version of an item: its row in the catalogue, and its current
-// state.
+// version is one version of an item: its row, which has the verdict on arrival, and its current state. Fields that
+// both have can only be read as itemRow.verdict or current.verdict.
 type version struct {
 	itemRow
 	flags resident.Flags
-	state
+	current
 }
 
-// state is the part of a version that can change after its arrival.
-type state struct {
+// current is the part of a version that can change after its arrival. Once it has, it is a row of the table current.
+type current struct {
 	verdict  Verdict
 	rule     Rule
 	of       uint32
@@ -35,11 +35,11 @@ type state struct {
 	seq      uint64
 }
 
-// batch is one transaction of the writer. Guarded by Index.write.
+// batch is one transaction of the writer. Guarded by writeMu.
 type batch struct {
-	x      *catalogue
-	ctx    context.Context
-	before before
+	x        *catalogue
+	ctx      context.Context
+	rollback rollback
 	// Counters of this batch; the commit copies them to the catalogue.
 	ordinal uint32
 	event   uint64
@@ -51,16 +51,16 @@ type batch struct {
 // apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent,
-		before: before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}}}
+		rollback: rollback{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}}}
 	err := x.transaction(ctx, func() {
 		f(b)
 		for source, s := range x.boilerplate.Changed() {
-			must.Get(x.w.ExecContext(b.ctx, sources.InsertClauses, s.Row(source)...))
+			must.Get(x.conn.ExecContext(b.ctx, sources.InsertClauses, s.Row(source)...))
 		}
 		x.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
 	})
 	if err != nil {
-		x.restore(&b.before)
+		x.rollBack(&b.rollback)
 		return errors.Join(err, must.Catch(func() { x.flood.load(b.ctx, x.reader) }))
 	}
 	for i := range b.outlines {
@@ -82,42 +82,33 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 
 // exec runs a statement of the writer.
 func (b *batch) exec(text string, args []any, what string, whatArgs ...any) sql.Result {
-	res, err := b.x.w.ExecContext(b.ctx, text, args...)
+	res, err := b.x.conn.ExecContext(b.ctx, text, args...)
 	must.Dof(err, what, whatArgs...)
 	return res
 }
 
 // query reads one row, and sees what the batch has changed.
 func (b *batch) query(text string, args ...any) *sql.Row {
-	return b.x.w.QueryRowContext(b.ctx, text, args...)
-}
-
-// again returns the stored verdict of a mutation that was applied before.
-func (b *batch) again(m *Mutation) Outcome {
-	v := b.find(m.ID())
-	if v == nil {
-		return Outcome{}
-	}
-	return b.unchanged(v)
+	return b.x.conn.QueryRowContext(b.ctx, text, args...)
 }
 
 // unchanged returns the last event of a version as the outcome.
 func (b *batch) unchanged(v *version) Outcome {
-	return Outcome{Event: b.x.lastEvent(b.ctx, b.x.w, v.ordinal, `1`)}
+	return Outcome{Event: b.x.lastEvent(b.ctx, b.x.conn, v.ordinal, `1`)}
 }
 
-// find returns the latest version of an id, or nil if there is none.
-func (b *batch) find(id string) *version {
-	if own := b.x.versions(b.ctx, &b.x.judging, id); len(own) > 0 {
+// latest returns the latest version of an id, or nil if there is none.
+func (b *batch) latest(id string) *version {
+	if own := b.x.versions(b.ctx, &b.x.inBatch, id); len(own) > 0 {
 		return b.version(own[0])
 	}
 	return nil
 }
 
-func (b *batch) version(ordinal uint32) *version { return b.x.version(b.ctx, &b.x.judging, ordinal) }
+func (b *batch) version(ordinal uint32) *version { return b.x.version(b.ctx, &b.x.inBatch, ordinal) }
 
-// insert adds the row of a new version, its look-ups and, if it is an exemplar,
-// its postings. The next event emitted must be the first of this version.
+// insert adds the row of a new version, its look-ups and, if it is an exemplar, its postings. The row refers to the
+// next event: the caller emits the first one of this version before any other.
 func (b *batch) insert(r *itemRow, a *Article) {
 	x := b.x
 	r.event = b.event
@@ -127,7 +118,7 @@ func (b *batch) insert(r *itemRow, a *Article) {
 		b.exec(`INSERT INTO texts (ordinal, body) VALUES (?,?)`, []any{r.ordinal, a.Packed}, "insert text")
 	}
 	f := resident.Arrival(r.verdict, r.exact == nil)
-	b.before.keepRow(b.x.tables.Rows, r.ordinal)
+	b.rollback.saveRow(b.x.tables.Rows, r.ordinal)
 	x.tables.Rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
 	x.tables.IDs.Put(xxh3.HashString(r.id), r.ordinal)
 	if r.exact != nil {
@@ -145,18 +136,17 @@ func (b *batch) insert(r *itemRow, a *Article) {
 	b.ordinal++
 }
 
-// setState changes the state of a version: its row in current and its resident
-// row. It adds or removes its postings if the version becomes an exemplar or is
-// one no longer.
-func (b *batch) setState(v *version, f resident.Flags, s state) {
+// setCurrent changes the state of a version: its row in current and its resident row. It adds or removes its postings
+// if the version becomes an exemplar or is one no longer.
+func (b *batch) setCurrent(v *version, f resident.Flags, s current) {
 	x := b.x
-	b.revive(v.ordinal)
+	b.repost(v.ordinal)
 	f = f.With(s.verdict)
 	b.exec(`INSERT OR REPLACE INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq, sum)
 		VALUES (?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq),
 		"state of ordinal %d", v.ordinal)
-	b.before.keepRow(b.x.tables.Rows, v.ordinal)
+	b.rollback.saveRow(b.x.tables.Rows, v.ordinal)
 	x.tables.Rows.SetFlags(v.ordinal, f)
 	x.tables.Rows.SetCluster(v.ordinal, s.cluster)
 	if (v.flags^f)&resident.Exemplar != 0 {
@@ -166,24 +156,24 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 			b.unpost(v.ordinal, p)
 		}
 	}
-	v.flags, v.state = f, s
+	v.flags, v.current = f, s
 }
 
 // posting is what a version is posted under, by the form that it is compared by now.
 func (b *batch) posting(ordinal uint32) resident.Posting {
-	return must.Get(resident.ReadPosting(b.ctx, b.x.w, b.x.judging.Compared, ordinal))
+	return must.Get(resident.ReadPosting(b.ctx, b.x.conn, b.x.inBatch.Compared, ordinal))
 }
 
 // emit appends one event and returns it in its published form.
 func (b *batch) emit(e eventRow, r *itemRow) Event {
 	e.number = b.event
 	e.ordinal = uint64(r.ordinal)
-	e.stands = cmp.Or(e.stands, e.cause)
+	e.effectiveCause = cmp.Or(e.effectiveCause, e.cause)
 	if e.policy = b.x.levels[""].stamp; e.cause == CauseIngest || e.cause == CauseRevision {
 		e.policy = r.policy
 	}
 	if e.cause != CauseIngest || e.verdict != Unique || e.of.Valid || e.story.Valid { // else it follows nothing
-		story := last(b.path(e.cluster))
+		story := b.storyOf(e.cluster)
 		e.story = sql.NullInt64{Int64: int64(story), Valid: story != e.cluster}
 	}
 	b.exec(`INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, sqlite.WithSum(e.columns()...), "event %d",
@@ -191,7 +181,7 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	b.event++
 	var of string
 	if e.of.Valid {
-		of = must.Get(idOf(b.ctx, b.x.w, uint32(e.of.Int64)))
+		of = must.Get(idOf(b.ctx, b.x.conn, uint32(e.of.Int64)))
 	}
 	return b.x.event(&e, r, of)
 }
@@ -211,14 +201,14 @@ func (b *batch) sourceNumber(name string) sql.NullInt64 {
 	return sql.NullInt64{Int64: n, Valid: true}
 }
 
-// revive posts a swept exemplar again, because its item or cluster changes.
-func (b *batch) revive(ordinal uint32) {
+// repost posts a swept exemplar again, because its item or cluster changes.
+func (b *batch) repost(ordinal uint32) {
 	rows := b.x.tables.Rows
 	f := rows.Flags(ordinal)
 	if f&resident.Swept == 0 {
 		return
 	}
 	b.post(ordinal, b.posting(ordinal))
-	b.before.keepRow(b.x.tables.Rows, ordinal)
+	b.rollback.saveRow(b.x.tables.Rows, ordinal)
 	rows.SetFlags(ordinal, f&^resident.Swept)
 }

@@ -79,15 +79,15 @@ type catalogue struct {
 	policy Policy
 	log    *slog.Logger
 
-	writer *sql.DB // one connection
-	reader *sql.DB // many, read-only
-	judges *sql.DB // many, read-only
+	writer      *sql.DB // has one connection, which is conn
+	reader      *sql.DB // read-only connections, of all that does not judge
+	judgeReader *sql.DB // read-only connections, of checks and of what is compared ahead
 
-	// write serialises the writers. It guards closed, w, judging and next*.
-	write       sync.Mutex
+	// writeMu serialises the writers. It guards closed, conn, inBatch and next*.
+	writeMu     sync.Mutex
 	closed      bool
-	w           *sql.Conn    // the only one of writer; nil: not open yet
-	judging     match.Reader // on w: it sees the batch that is being applied
+	conn        *sql.Conn    // nil: not open yet
+	inBatch     match.Reader // on conn: it sees the batch that is being applied
 	nextOrdinal uint32
 	nextEvent   uint64
 	stampHashes sync.Map // stamps.number -> hash
@@ -98,7 +98,7 @@ type catalogue struct {
 	events  uint64
 	stream  stream
 
-	forms    atomic.Pointer[forms] // changed under write
+	recipe   atomic.Pointer[recipeInForce] // changed under writeMu
 	tables   resident.Tables
 	clusters resident.Clusters
 
@@ -112,9 +112,9 @@ type catalogue struct {
 	snapshot      *resident.Snapshot
 	snapshotting  atomic.Bool // one is under way in the background
 	sweeping      atomic.Bool // likewise
-	sweptAt       uint32      // arrival of the last message before the last sweep; guarded by write
+	sweptAt       uint32      // arrival of the last message before the last sweep; guarded by writeMu
 	ending        context.Context
-	end           context.CancelFunc // of ending: Close has begun
+	end           context.CancelFunc // of ending, by Close
 	snapshotEvent atomic.Int64       // number of the last event in the last snapshot
 	background    sync.WaitGroup
 	outlined      chan struct{} // closed when the outlines of all versions before the start have been read
@@ -147,14 +147,14 @@ func (x *catalogue) Applied() (seq, event uint64) {
 	return x.applied, x.events
 }
 
-// transaction runs f, which may panic (must), in a transaction on the writer's connection. Guarded by Index.write.
+// transaction runs f, which may panic (must), in a transaction on the writer's connection. Guarded by Index.writeMu.
 func (x *catalogue) transaction(ctx context.Context, f func()) error {
 	if x.closed {
 		return ErrClosed
 	}
 	// A batch that has begun always ends: the caller's context must not cancel it.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := x.w.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
+	if _, err := x.conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	err := must.Catch(f)
@@ -162,12 +162,12 @@ func (x *catalogue) transaction(ctx context.Context, f func()) error {
 		err = x.cfg.Fail("commit")
 	}
 	if err == nil {
-		if _, err = x.w.ExecContext(ctx, `COMMIT`); err == nil {
+		if _, err = x.conn.ExecContext(ctx, `COMMIT`); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("commit: %w", err)
 	}
-	if _, rerr := x.w.ExecContext(ctx, `ROLLBACK`); rerr != nil {
+	if _, rerr := x.conn.ExecContext(ctx, `ROLLBACK`); rerr != nil {
 		// On some errors (disk full) SQLite ends the transaction itself. ROLLBACK
 		// then fails because there is no transaction.
 		x.log.DebugContext(ctx, "rollback", "error", rerr)
@@ -175,21 +175,22 @@ func (x *catalogue) transaction(ctx context.Context, f func()) error {
 	return err
 }
 
-// forms are what versions are compared by.
-type forms struct {
+// recipeInForce says by which forms versions are compared.
+type recipeInForce struct {
 	overlay      reindex.Overlay
-	recipe       string // of new versions
-	stamp        int64  // its number
-	match.Reader        // on judges: it sees what is committed
+	hash         string // of the recipe of new versions
+	stamp        int64  // stamps.number of hash
+	match.Reader        // on judgeReader: it sees what is committed
 }
 
 // stamp stores the recipe and the policies in force, and numbers them. Only what has been committed refers to a number.
 func (x *catalogue) stamp(ctx context.Context, recipe string) (number int64, err error) {
 	store := func(kind, hash, detail string) (n int64) {
-		_, err := x.w.ExecContext(ctx, `INSERT OR IGNORE INTO stamps (kind, hash, detail) VALUES (?, ?, ?)`, kind, hash,
-			detail)
+		_, err := x.conn.ExecContext(ctx, `INSERT OR IGNORE INTO stamps (kind, hash, detail) VALUES (?, ?, ?)`,
+			kind, hash, detail)
 		must.Dof(err, "stamp %s %s", kind, hash)
-		must.Do(x.w.QueryRowContext(ctx, `SELECT number FROM stamps WHERE kind = ? AND hash = ?`, kind, hash).Scan(&n))
+		const query = `SELECT number FROM stamps WHERE kind = ? AND hash = ?`
+		must.Do(x.conn.QueryRowContext(ctx, query, kind, hash).Scan(&n))
 		x.stampHashes.Store(n, hash)
 		return n
 	}
@@ -211,7 +212,7 @@ func (x *catalogue) stampHash(number int64) string {
 
 // setMeta is for use inside of a transaction.
 func (x *catalogue) setMeta(ctx context.Context, key, value string) {
-	_, err := x.w.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?,?)
+	_, err := x.conn.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?,?)
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, value)
 	must.Dof(err, "meta %s", key)
 }
@@ -222,12 +223,12 @@ func (x *catalogue) setTables(t resident.Tables) {
 	x.matcher = match.New(x.policy, match.Config{Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal,
 		Original: x.cfg.Original, Boilerplate: &x.boilerplate, Metrics: x.cfg.Metrics})
 	for _, l := range x.levels {
-		l.Matcher = x.matcher.Under(l.policy)
+		l.Matcher = x.matcher.WithPolicy(l.policy)
 	}
 }
 
-// last returns the end of the catalogue. Guarded by Index.write.
-func (x *catalogue) last() resident.Mark {
+// mark returns the end of the catalogue. Guarded by writeMu.
+func (x *catalogue) mark() resident.Mark {
 	return resident.Mark{Ordinal: int64(x.nextOrdinal) - 1, Event: int64(x.nextEvent) - 1}
 }
 

@@ -7,7 +7,7 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// Cluster reads the cluster that stands for an id, with its members by arrival.
+// Cluster reads the cluster that an id resolves to, with its members by arrival.
 func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 	c := new(Cluster)
 	var lead uint32

@@ -263,7 +263,7 @@ func TestLostRows(t *testing.T) {
 	t.Parallel()
 	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed, c.Recipe = true, func() (string, error) { return "r", nil } })
 	defer func() { _ = x.Close() }()
-	if _, err := x.w.ExecContext(t.Context(), `DELETE FROM meta WHERE key = 'policy'`); err != nil {
+	if _, err := x.conn.ExecContext(t.Context(), `DELETE FROM meta WHERE key = 'policy'`); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := x.Verify(t.Context()); err != nil || len(r.Problems) != 1 {
@@ -299,7 +299,7 @@ func TestLostRows(t *testing.T) {
 		{`DELETE FROM decisions WHERE number = 1`, "2: decision is missing before it"},
 		{`DELETE FROM decisions WHERE number = 4`, "4: decision about items is missing"},
 	} {
-		if _, err := x.w.ExecContext(t.Context(), c[0]); err != nil {
+		if _, err := x.conn.ExecContext(t.Context(), c[0]); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := x.Verify(t.Context()); err != nil || !slices.Contains(r.Problems, c[1]) {

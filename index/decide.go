@@ -24,7 +24,7 @@ func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest,
 			d.note += verdict.NoteSeparator.In(x.cfg.Language) + req.Reason
 		}
 		d.apply()
-		d.tell()
+		d.emitChanges()
 		out = d.log()
 		then(b)
 	})
@@ -39,12 +39,12 @@ func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest,
 
 func (d *decision) apply() {
 	apply := map[string]func(){
-		Release: d.release, Reject: d.reject, Block: d.block, Exempt: d.exempt, Merge: d.merge, Join: d.oneStory,
-		Split: d.ownStory, MakeLead: d.lead, Undo: d.undoing,
+		Release: d.release, Reject: d.reject, Block: d.block, Exempt: d.exempt, Merge: d.merge, Join: d.joinStories,
+		Split: d.splitStory, MakeLead: d.makeLead, Undo: d.undo,
 	}[d.req.Kind]
 	switch {
 	case len(d.req.Items) > 0:
-		d.together()
+		d.decideTogether()
 	case apply == nil:
 		kinds := []string{Release, Reject, Block, Exempt, Merge, Join, Split, MakeLead, Undo}
 		must.Do(verdict.Wrong(ErrQuery, "kind", "is %q, want one of %s", d.req.Kind, strings.Join(kinds, ", ")))
@@ -71,23 +71,23 @@ func (d *decision) log() *Decision {
 		Events: d.events}
 }
 
-// stem sets the earlier text of a suspect aside if it has met too many in this minute, and not all at once: a
+// setAside sets the earlier text of a suspect aside if it has met too many in this minute, and not all at once: a
 // decision of the service itself, which editors can undo. Revisions of an id do not count.
-func (b *batch) stem(r *itemRow) {
+func (b *batch) setAside(r *itemRow) {
 	var ofSource sql.NullInt64
 	if r.verdict == Suspect {
 		of := b.query(`SELECT source FROM items WHERE ordinal = ?`, r.of.Int64)
 		must.Dof(of.Scan(&ofSource), "source of ordinal %d", r.of.Int64)
 	}
-	met, p := b.x.flood.arrive(r.arrivedAt, r.verdict, uint32(r.of.Int64), r.source, ofSource), &b.x.policy
+	met, p := b.x.flood.count(r.arrivedAt, r.verdict, uint32(r.of.Int64), r.source, ofSource), &b.x.policy
 	if p.Flood == 0 || met.n < p.Flood || r.arrivedAt-met.first < p.FloodSpan.Milliseconds() {
 		return
 	}
 	v := b.version(uint32(r.of.Int64))
 	req := DecisionRequest{Kind: Aside, Item: v.id, By: "jianguo", At: time.UnixMilli(r.arrivedAt),
 		Reason: fmt.Sprintf("%d suspects in a minute", met.n)}
-	d := &decision{batch: b, cluster: b.x.clusters.Resolve(v.state.cluster), item: v.ordinal, req: req}
-	d.mark(v, resident.Aside)
+	d := &decision{batch: b, cluster: b.x.clusters.Resolve(v.current.cluster), item: v.ordinal, req: req}
+	d.addFlag(v, resident.Aside)
 	d.log()
 	b.asides = append(b.asides, v.id)
 }

@@ -17,9 +17,9 @@ import (
 	"jianguo/internal/testbed"
 )
 
-// standing is what readers see of an index: each item's state, and each
+// visibleState is what readers see of an index: each item's state, and each
 // cluster's lead and members.
-func standing(t tester, x *Index) []string {
+func visibleState(t tester, x *Index) []string {
 	t.Helper()
 	var lines []string
 	err := sqlite.Each(context.Background(), x.reader, `SELECT ordinal FROM items ORDER BY ordinal`, func(r *sql.Rows) error {
@@ -83,7 +83,7 @@ func TestDecisionsUndone(t *testing.T) {
 		var before [][]string
 		var numbers []uint64
 		for range rapid.IntRange(1, 6).Draw(rt, "decisions") {
-			was := standing(rt, x)
+			was := visibleState(rt, x)
 			req := DecisionRequest{
 				Kind: rapid.SampledFrom([]string{Release, Reject, Block, Merge, Join, Split, MakeLead}).Draw(rt, "kind"),
 				Item: fmt.Sprint("i", rapid.IntRange(0, n-1).Draw(rt, "item")), Cluster: uint32(rapid.IntRange(1, n).Draw(rt, "cluster")),
@@ -101,7 +101,7 @@ func TestDecisionsUndone(t *testing.T) {
 			case err == nil:
 				before, numbers = append(before, was), append(numbers, d.Number)
 			case errors.As(err, &conflict), errors.Is(err, ErrNotFound), errors.Is(err, ErrQuery):
-				if diff := cmp.Diff(was, standing(rt, x)); diff != "" {
+				if diff := cmp.Diff(was, visibleState(rt, x)); diff != "" {
 					rt.Fatalf("%s was refused (%v) and changed something:\n%s", req.Kind, err, diff)
 				}
 			default:
@@ -119,7 +119,7 @@ func TestDecisionsUndone(t *testing.T) {
 			if _, err := x.Decide(ctx, DecisionRequest{Kind: Undo, Undo: numbers[i], By: "李四", At: testStart}); err != nil {
 				rt.Fatalf("undo of decision %d: %v", numbers[i], err)
 			}
-			if diff := cmp.Diff(before[i], standing(rt, x)); diff != "" {
+			if diff := cmp.Diff(before[i], visibleState(rt, x)); diff != "" {
 				rt.Fatalf("after the undo of decision %d (-before +after):\n%s", numbers[i], diff)
 			}
 			mustVerify(rt, x)
@@ -141,13 +141,13 @@ func TestDecisionExpects(t *testing.T) {
 	refused := func(req DecisionRequest, by string) {
 		t.Helper()
 		req.By = "李四"
-		before := standing(t, x)
+		before := visibleState(t, x)
 		_, err := x.Decide(ctx, req)
 		var conflict *ConflictError
 		if !errors.As(err, &conflict) || by == "" != (conflict.Decision == nil) || by != "" && conflict.Decision.By != by {
 			t.Errorf("%+v: %v", req, err)
 		}
-		if diff := cmp.Diff(before, standing(t, x)); diff != "" {
+		if diff := cmp.Diff(before, visibleState(t, x)); diff != "" {
 			t.Errorf("%+v was refused and changed something:\n%s", req, diff)
 		}
 	}
@@ -258,7 +258,7 @@ func TestFounderIsReleased(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	decide, add := storyOf(t, x, "founder", "heir", "copy")
 	decide(DecisionRequest{Kind: MakeLead, Item: "heir"})
-	before := standing(t, x)
+	before := visibleState(t, x)
 	first := decide(DecisionRequest{Kind: Release, Item: "founder"})
 	if c, err := x.Cluster(ctx, 1); err != nil || c.Lead == nil || c.Lead.ID != "heir" || len(c.Members) != 2 {
 		t.Errorf("the story is %+v, %v", c, err)
@@ -288,7 +288,7 @@ func TestFounderIsReleased(t *testing.T) {
 	}
 	decide(DecisionRequest{Kind: Undo, Undo: again.Number})
 	for i, line := range before {
-		if after := standing(t, x)[i]; !strings.HasPrefix(after, line) {
+		if after := visibleState(t, x)[i]; !strings.HasPrefix(after, line) {
 			t.Errorf("line %d was %q and is %q", i, line, after)
 		}
 	}
@@ -332,10 +332,10 @@ func TestReleasedFromStoryWithoutLead(t *testing.T) {
 	if _, lead := x.clusters.Lead(1); lead != 0 {
 		t.Fatalf("the story is led by %d", lead)
 	}
-	before := standing(t, x)
+	before := visibleState(t, x)
 	release := decide(DecisionRequest{Kind: Release, Item: "copy"})
 	decide(DecisionRequest{Kind: Undo, Undo: release.Number})
-	if diff := cmp.Diff(before, standing(t, x)); diff != "" {
+	if diff := cmp.Diff(before, visibleState(t, x)); diff != "" {
 		t.Errorf("after the undo (-before +after):\n%s", diff)
 	}
 }
@@ -443,25 +443,25 @@ func TestDecisionsAtRandom(t *testing.T) {
 				}
 				continue
 			}
-			was := standing(rt, x)
+			was := visibleState(rt, x)
 			_, err := x.Decide(ctx, drawDecision(rt, seq))
 			var conflict *ConflictError
 			if err != nil && !errors.Is(err, ErrQuery) && !errors.Is(err, ErrNotFound) && !errors.As(err, &conflict) {
 				rt.Fatal(err)
 			}
 			if err != nil {
-				if diff := cmp.Diff(was, standing(rt, x)); diff != "" {
+				if diff := cmp.Diff(was, visibleState(rt, x)); diff != "" {
 					rt.Fatalf("refused (%v), and yet something changed:\n%s", err, diff)
 				}
 			}
 			mustVerify(rt, x)
 		}
-		was := standing(rt, x)
+		was := visibleState(rt, x)
 		if err := x.Close(); err != nil {
 			rt.Fatal(err)
 		}
 		x = open()
-		if diff := cmp.Diff(was, standing(rt, x)); diff != "" {
+		if diff := cmp.Diff(was, visibleState(rt, x)); diff != "" {
 			rt.Fatalf("after a restart:\n%s", diff)
 		}
 	})

@@ -11,7 +11,6 @@ import (
 	"jianguo/internal/must"
 )
 
-// The kinds of decision.
 const (
 	Release  = "release" // it is no copy: a duplicate or suspect becomes unique, a suspect where it is in its story
 	Reject   = "reject"  // it is a copy: an accepted item becomes a duplicate
@@ -77,8 +76,8 @@ func (e *ConflictError) Error() string {
 		e.Decision.At.Format(time.RFC3339))
 }
 
-// cell is the state of an item or a cluster as a decision found or left it.
-type cell struct {
+// state is that of an item or a cluster before or after a decision, as it is stored.
+type state struct {
 	Verdict Verdict        `json:"verdict,omitempty"`
 	Rule    Rule           `json:"rule,omitempty"`
 	Of      uint32         `json:"of,omitempty"`
@@ -101,8 +100,8 @@ type effect struct {
 	Leadless bool `json:"leadless,omitempty"`
 	// Event is the one by which the item was as it is Before.
 	Event  uint64 `json:"event,omitempty"`
-	Before cell   `json:"before"`
-	After  cell   `json:"after"`
+	Before state  `json:"before"`
+	After  state  `json:"after"`
 }
 
 // decision is one decision being applied.
@@ -126,23 +125,23 @@ type changeOf struct {
 	item  *itemRow
 }
 
-// current finds the version a request is about.
-func (d *decision) current() *version {
+// requested finds the version a request is about.
+func (d *decision) requested() *version {
 	if d.req.Item == "" {
 		must.Do(verdict.Wrong(ErrQuery, "item", "is missing: %s is about one", d.req.Kind))
 	}
-	v := d.find(d.req.Item)
+	v := d.latest(d.req.Item)
 	if v == nil {
 		must.Do(verdict.Wrong(ErrNotFound, "item", "%q is not found", d.req.Item))
 		return nil // not reached: Do panics
 	}
 	d.item = v.ordinal
-	d.cluster = d.x.clusters.Resolve(v.state.cluster)
+	d.cluster = d.x.clusters.Resolve(v.current.cluster)
 	if in := d.x.clusters.Resolve(d.req.In); in != 0 && in != d.cluster &&
 		(len(d.req.Items) == 0 || in != d.familyCluster(v)) {
 		d.conflict("item %q is in cluster %d, not in %d", v.id, d.cluster, d.req.In)
 	}
-	d.expected(v)
+	d.checkExpected(v)
 	return v
 }
 
@@ -150,10 +149,10 @@ func (d *decision) current() *version {
 // an item without one.
 func (d *decision) familyCluster(v *version) uint32 {
 	var ofSeries uint32
-	if v.state.of != 0 {
-		ofSeries = uint32(d.version(v.state.of).series.Int64)
+	if v.current.of != 0 {
+		ofSeries = uint32(d.version(v.current.of).series.Int64)
 	}
-	first := cmp.Or(FamilyOf(uint32(v.series.Int64), v.state.of, ofSeries), v.ordinal)
+	first := cmp.Or(FamilyOf(uint32(v.series.Int64), v.current.of, ofSeries), v.ordinal)
 	return d.x.clusters.Resolve(d.x.tables.Rows.Cluster(first))
 }
 
@@ -163,19 +162,19 @@ func (d *decision) familyCluster(v *version) uint32 {
 // against.
 func FamilyOf(series, of, ofSeries uint32) uint32 { return cmp.Or(series, ofSeries, of) }
 
-// expected ends a decision about an item that is not what the editor saw. If its source
+// checkExpected ends a decision about an item that is not what the editor saw. If its source
 // or another item has changed it, the conflict names no decision.
-func (d *decision) expected(v *version) {
+func (d *decision) checkExpected(v *version) {
 	if d.req.Expect == 0 && d.req.Seen == 0 {
 		return
 	}
-	e := d.x.lastEvent(d.ctx, d.x.w, v.ordinal, `1`)
+	e := d.x.lastEvent(d.ctx, d.x.conn, v.ordinal, `1`)
 	var problem string
 	switch {
-	case d.req.Expect != 0 && d.req.Expect != v.state.verdict:
-		problem = fmt.Sprintf("item %q is %s by now, not %s", v.id, v.state.verdict, d.req.Expect)
+	case d.req.Expect != 0 && d.req.Expect != v.current.verdict:
+		problem = fmt.Sprintf("item %q is %s by now, not %s", v.id, v.current.verdict, d.req.Expect)
 	case d.req.Seen != 0 && d.req.Seen != e.Number:
-		problem = fmt.Sprintf("item %q has changed since: it is %s by event %d", v.id, v.state.verdict, e.Number)
+		problem = fmt.Sprintf("item %q has changed since: it is %s by event %d", v.id, v.current.verdict, e.Number)
 	default:
 		return
 	}
@@ -190,7 +189,7 @@ func (d *decision) expected(v *version) {
 // made the state.
 func (d *decision) conflict(problem string, args ...any) {
 	e := &ConflictError{Problem: fmt.Sprintf(problem, args...)}
-	last := must.Get(decisionsWhere(d.ctx, d.x.w, `d.item = ?1
+	last := must.Get(decisionsWhere(d.ctx, d.x.conn, `d.item = ?1
 		OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1)
 		OR d.cluster = ?2 AND (d.item IS NULL
 			OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1))
@@ -201,28 +200,29 @@ func (d *decision) conflict(problem string, args ...any) {
 	must.Do(e)
 }
 
-func cellOf(v *version) cell {
-	return cell{Verdict: v.state.verdict, Rule: v.state.rule, Of: v.state.of, Flags: v.flags, Cluster: v.state.cluster}
+func stateOf(v *version) state {
+	c := &v.current
+	return state{Verdict: c.verdict, Rule: c.rule, Of: c.of, Flags: v.flags, Cluster: c.cluster}
 }
 
-// change gives an item another state, with its event and membership.
-func (d *decision) change(v *version, after cell) {
-	before := cellOf(v)
+// changeItem gives an item another state, with its event and membership.
+func (d *decision) changeItem(v *version, after state) {
+	before := stateOf(v)
 	if before == after {
 		return
 	}
-	was := v.state
+	was := v.current
 	next := was
 	next.verdict, next.rule, next.of, next.cluster = after.Verdict, after.Rule, after.Of, after.Cluster
-	d.setState(v, after.Flags, next)
+	d.setCurrent(v, after.Flags, next)
 	gone := after.Verdict == Withdrawn && after.Flags&resident.Blocked == 0
 	if was.cluster != after.Cluster || gone {
-		d.leave(was.cluster, v.ordinal)
+		d.removeMember(was.cluster, v.ordinal)
 	}
 	if after.Verdict == Duplicate && (was.cluster != after.Cluster || before.Verdict != Duplicate) {
-		d.enter(after.Cluster, v.ordinal)
+		d.addMember(after.Cluster, v.ordinal)
 	}
-	left := effect{Item: v.ordinal, Before: before, After: cellOf(v)}
+	left := effect{Item: v.ordinal, Before: before, After: stateOf(v)}
 	if before.Cluster != after.Cluster {
 		_, lead := d.x.clusters.Lead(before.Cluster)
 		left.Leadless = lead == 0
@@ -231,37 +231,37 @@ func (d *decision) change(v *version, after cell) {
 	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
 		return
 	}
-	stands := d.reason(v.ordinal)
+	reason := d.lastReason(v.ordinal)
 	// What an undo brought back, or the last event that gave a reason.
-	d.effects[len(d.effects)-1].Event = cmp.Or(stands.Restores, stands.Number)
+	d.effects[len(d.effects)-1].Event = cmp.Or(reason.Restores, reason.Number)
 	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor,
 		rule: after.Rule, of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision,
 		note: textOrNull(d.note)}
 	d.changes = append(d.changes, changeOf{e, &v.itemRow})
 }
 
-// tell emits an event for each change, once all are made: only then is it known
+// emitChanges emits an event for each change, once all are made: only then is it known
 // which cluster an item is in. An undo names the cluster that the item was in
 // before, even if that cluster has been merged since: a reader of the events knows the
 // merge from its event, and the merge may be undone later.
-func (d *decision) tell() {
+func (d *decision) emitChanges() {
 	for _, c := range d.changes {
 		if d.req.Kind != Undo {
 			c.event.cluster = d.x.clusters.Resolve(c.event.cluster)
 		}
 		d.events = append(d.events, d.emit(c.event, c.item))
 	}
-	d.tellMoved()
+	d.emitMoves()
 }
 
-// reason is the last event that says why a version has its verdict: a decision that moves its telling does not.
-func (d *decision) reason(ordinal uint32) Event {
+// lastReason is the last event that says why a version has its verdict: a decision that moves its telling does not.
+func (d *decision) lastReason(ordinal uint32) Event {
 	const condition = `NOT (e.cause = 5 AND e.verdict = e.previous AND e.restores IS NULL)`
-	return d.x.lastEvent(d.ctx, d.x.w, ordinal, condition)
+	return d.x.lastEvent(d.ctx, d.x.conn, ordinal, condition)
 }
 
-// enter makes an item a member of a cluster, if it is not one.
-func (d *decision) enter(id, ordinal uint32) {
+// addMember makes an item a member of a cluster, if it is not one.
+func (d *decision) addMember(id, ordinal uint32) {
 	var there bool
 	must.Do(d.query(`SELECT count(*) FROM members WHERE cluster = ? AND ordinal = ?`, id, ordinal).Scan(&there))
 	if there {
@@ -270,17 +270,17 @@ func (d *decision) enter(id, ordinal uint32) {
 	c := d.batch.cluster(id)
 	if c.size > 0 && c.lead == ordinal {
 		// It led the cluster alone: it becomes a row, the size stays.
-		d.member(id, ordinal)
+		d.insertMember(id, ordinal)
 		d.setCluster(c)
 		return
 	}
-	d.join(id, ordinal, c.last)
+	d.addCopy(id, ordinal, c.last)
 }
 
-// direct gives a cluster another lead, merges it, or lets it follow another telling.
-func (d *decision) direct(id uint32, after cell) {
+// changeCluster gives a cluster another lead, merges it, or lets it follow another telling.
+func (d *decision) changeCluster(id uint32, after state) {
 	c := d.batch.cluster(id)
-	before := c.cell()
+	before := c.state()
 	if after.Follows != before.Follows {
 		if after.Follows != 0 && slices.Contains(d.path(after.Follows), id) {
 			d.conflict("cluster %d would follow itself in its story", id)
@@ -304,7 +304,7 @@ func (d *decision) leadOf(id uint32, field string) *version {
 		d.conflict("cluster %d has no lead any more", cluster)
 	}
 	v := d.version(lead)
-	if v.state.cluster != cluster && d.x.clusters.Resolve(v.state.cluster) != cluster {
+	if v.current.cluster != cluster && d.x.clusters.Resolve(v.current.cluster) != cluster {
 		must.Do(unknown)
 	}
 	return v

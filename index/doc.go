@@ -30,8 +30,8 @@
 //
 // # Judging
 //
-// Preview compares an article ahead of time, concurrently with the writer. Add gives
-// the same verdict with it and without. Package match explains why.
+// CompareAhead compares an article ahead of time, concurrently with the writer. Add
+// gives the same verdict with it and without. Package match explains why.
 //
 // # Memory
 //

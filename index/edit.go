@@ -33,8 +33,8 @@ type SourcePassage struct {
 // Edit applies what a message holds, once however often it is delivered. refused says why it changed nothing; the
 // decision is nil but for a DecisionRequest. After an err nothing was applied, and the caller may repeat the call.
 func (x *Index) Edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d *Decision, refused, err error) {
-	x.write.Lock()
-	defer x.write.Unlock()
+	x.writeMu.Lock()
+	defer x.writeMu.Unlock()
 	if seq <= x.applied {
 		return nil, nil, nil
 	}
@@ -53,12 +53,12 @@ func (x *Index) Edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d 
 // EditNow applies an edit that is none of ITEMS, as one durable transaction. The errors of a decision wrap ErrQuery (a
 // field is wrong), ErrNotFound, or are a *ConflictError.
 func (x *Index) EditNow(ctx context.Context, e *Edit) (*Decision, error) {
-	x.write.Lock()
-	defer x.write.Unlock()
+	x.writeMu.Lock()
+	defer x.writeMu.Unlock()
 	return x.edit(ctx, x.applied, time.Now(), e)
 }
 
-// edit applies an edit. Guarded by Index.write.
+// edit applies an edit. Guarded by writeMu.
 func (x *catalogue) edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d *Decision, err error) {
 	review := func(b *batch) {
 		if e.Review != nil {
@@ -94,7 +94,7 @@ func (b *batch) confirm(r *Review, at time.Time) {
 	case r.By == "":
 		must.Do(verdict.Wrong(ErrQuery, "by", "is missing"))
 	}
-	v := b.find(r.Item)
+	v := b.latest(r.Item)
 	if v == nil {
 		must.Do(ErrNotFound)
 		return // not reached: Do panics
@@ -116,8 +116,8 @@ func (x *catalogue) setSourcePolicy(ctx context.Context, seq uint64, p SourcePol
 	}
 	var force map[string]SourcePolicy
 	err := x.apply(ctx, seq, func(b *batch) {
-		must.Do(sources.Insert(b.ctx, x.w, p, x.applied))
-		force = must.Get(sources.InForce(b.ctx, x.w))
+		must.Do(sources.Insert(b.ctx, x.conn, p, x.applied))
+		force = must.Get(sources.InForce(b.ctx, x.conn))
 	})
 	if err == nil {
 		x.policies.Store(&force)

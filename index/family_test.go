@@ -54,7 +54,7 @@ func BenchmarkFamily(b *testing.B) {
 func insert(ctx context.Context, x *Index, mutations []Mutation) error {
 	exact := x.policy
 	exact.Rules, exact.Distance = RulesHamming, 0
-	x.levels[""].Matcher = x.matcher.Under(exact)
+	x.levels[""].Matcher = x.matcher.WithPolicy(exact)
 	_, err := x.Add(ctx, mutations)
 	x.levels[""].Matcher = x.matcher
 	return err

@@ -10,32 +10,32 @@ import (
 )
 
 // flood counts the suspects of each text in the present minute of the stream. It follows from the
-// rows of that minute, so that a restart changes nothing. Guarded by Index.write.
+// rows of that minute, so that a restart changes nothing. Guarded by writeMu.
 type flood struct {
 	minute   int64
-	suspects map[uint32]met // by the earlier text
+	suspects map[uint32]suspectCount // by the earlier text
 	others   map[[2]int64]bool
 }
 
-// met is how many suspects a text has met in the minute, and when the first one, in milliseconds since 1970.
-type met struct {
+// suspectCount is how many suspects a text has met in the minute, and when the first one, in milliseconds since 1970.
+type suspectCount struct {
 	n     int
 	first int64
 }
 
-// arrive counts an id as it was judged on its arrival, and returns what its earlier text has met; zero: it does not
+// count counts an id as it was judged on its arrival, and returns what its earlier text has met; zero: it does not
 // count again. Suspects of another source than that of the earlier text count once for each source: its articles
 // alone do not decide about those of others.
-func (f *flood) arrive(at int64, v Verdict, of uint32, source, ofSource sql.NullInt64) met {
+func (f *flood) count(at int64, v Verdict, of uint32, source, ofSource sql.NullInt64) suspectCount {
 	if minute := at / 60000; f.minute != minute || f.suspects == nil {
-		f.minute, f.suspects, f.others = minute, map[uint32]met{}, map[[2]int64]bool{}
+		f.minute, f.suspects, f.others = minute, map[uint32]suspectCount{}, map[[2]int64]bool{}
 	}
 	if v != Suspect {
-		return met{}
+		return suspectCount{}
 	}
 	if other := [2]int64{int64(of), source.Int64}; source != ofSource {
 		if f.others[other] {
-			return met{}
+			return suspectCount{}
 		}
 		f.others[other] = true
 	}
@@ -58,6 +58,6 @@ func (f *flood) load(ctx context.Context, db *sql.DB) {
 		if must.Do(r.Scan(&at, &v, &of, &source, &ofSource)); f.suspects != nil && at/60000 != f.minute {
 			return // another one
 		}
-		f.arrive(at, v, of, source, ofSource)
+		f.count(at, v, of, source, ofSource)
 	}
 }

@@ -242,7 +242,7 @@ func TestExemptionIsUndoneByItself(t *testing.T) {
 		if _, err := x.Add(context.Background(), []Mutation{{Seq: 1, At: testStart, Article: a}}); err != nil {
 			t.Fatal(err)
 		}
-		before := standing(t, x)
+		before := visibleState(t, x)
 		var made [2]*Decision
 		for i, kind := range []string{Exempt, Block} {
 			made[i] = decideTest(t, x, DecisionRequest{Kind: kind, Cluster: 1})
@@ -250,7 +250,7 @@ func TestExemptionIsUndoneByItself(t *testing.T) {
 		for _, i := range order {
 			decideTest(t, x, DecisionRequest{Kind: Undo, Undo: made[i].Number})
 		}
-		for i, line := range standing(t, x)[:2] {
+		for i, line := range visibleState(t, x)[:2] {
 			if line != before[i] {
 				t.Errorf("%q, before %q", line, before[i])
 			}

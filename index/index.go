@@ -68,7 +68,7 @@ func (x *Index) open(ctx context.Context) {
 		synchronous = "NORMAL"
 	}
 	x.openWriter(ctx, path, synchronous)
-	for _, pool := range []**sql.DB{&x.reader, &x.judges} {
+	for _, pool := range []**sql.DB{&x.reader, &x.judgeReader} {
 		*pool = must.Get(sqlite.Open(path, sqlite.Reads, synchronous))
 		(*pool).SetMaxOpenConns(8)
 		(*pool).SetMaxIdleConns(8) // a new connection has an empty cache
@@ -83,19 +83,19 @@ func (x *Index) open(ctx context.Context) {
 	}
 	loads := loader{x.catalogue}
 	must.Dof(must.Catch(func() { loads.load(ctx) }), "load %s", path)
-	f := *x.forms.Load()
+	f := *x.recipe.Load()
 	if x.cfg.Recipe != nil {
 		recipe, err := x.cfg.Recipe()
 		must.Dof(err, "recipe")
-		f.recipe = recipe
+		f.hash = recipe
 	}
-	x.w = must.Get(x.writer.Conn(ctx))
-	x.judging = match.Reader{DB: x.w, Compared: f.overlay.Compared()}
-	f.Reader = match.Reader{DB: x.judges, Compared: f.overlay.Compared()}
+	x.conn = must.Get(x.writer.Conn(ctx))
+	x.inBatch = match.Reader{DB: x.conn, Compared: f.overlay.Compared()}
+	f.Reader = match.Reader{DB: x.judgeReader, Compared: f.overlay.Compared()}
 	if !x.cfg.Offline {
-		f.stamp = must.Get(x.stamp(ctx, f.recipe))
+		f.stamp = must.Get(x.stamp(ctx, f.hash))
 	}
-	x.forms.Store(&f)
+	x.recipe.Store(&f)
 	x.matcher.CompareBy(f.overlay.Compared())
 	loads.warnOfRecipe(ctx)
 	loads.outlineInBackground()
@@ -105,22 +105,22 @@ func (x *Index) open(ctx context.Context) {
 // afterwards.
 func (x *Index) Close() error {
 	var errs []error
-	x.write.Lock()
-	opened := x.w != nil && !x.closed && !x.cfg.Offline
+	x.writeMu.Lock()
+	opened := x.conn != nil && !x.closed && !x.cfg.Offline
 	x.closed = true
-	x.write.Unlock()
+	x.writeMu.Unlock()
 	x.end()
 	x.background.Wait()
 	// A snapshot at an orderly end has to save the next start more time than writing it takes.
 	if _, n := x.Applied(); opened && int64(n)-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery/10, int64(n)/500) {
 		errs = append(errs, x.Snapshot(context.Background()))
 	}
-	x.write.Lock()
-	defer x.write.Unlock()
-	if x.w != nil {
-		errs = append(errs, x.w.Close())
+	x.writeMu.Lock()
+	defer x.writeMu.Unlock()
+	if x.conn != nil {
+		errs = append(errs, x.conn.Close())
 	}
-	for _, db := range []*sql.DB{x.judges, x.reader, x.writer} {
+	for _, db := range []*sql.DB{x.judgeReader, x.reader, x.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -128,17 +128,16 @@ func (x *Index) Close() error {
 	return errors.Join(errs...)
 }
 
-// Policy returns the policy in force.
 func (x *Index) Policy() Policy { return x.policy }
 
 // PolicyOf returns the policy that articles of a source are judged by: it may have a strictness of its own.
-func (x *Index) PolicyOf(source string) Policy { return x.under(source).policy }
+func (x *Index) PolicyOf(source string) Policy { return x.levelOf(source).policy }
 
 // Language returns the language in which events say why.
 func (x *Index) Language() string { return x.cfg.Language }
 
 // Recipe returns the recipe that new items are stored with.
-func (x *Index) Recipe() string { return x.forms.Load().recipe }
+func (x *Index) Recipe() string { return x.recipe.Load().hash }
 
 // Attach sets the stream of the next messages: its identity, which changes when the
 // stream is created again, and the last sequence that it holds. It returns the base
@@ -148,8 +147,8 @@ func (x *Index) Recipe() string { return x.forms.Load().recipe }
 // that lost its end: known returns the sequence of the last one that is not later than a time.
 func (x *Index) Attach(ctx context.Context, identity string, last uint64, known func(time.Time) (uint64, error)) (
 	base uint64, err error) {
-	x.write.Lock()
-	defer x.write.Unlock()
+	x.writeMu.Lock()
+	defer x.writeMu.Unlock()
 	s := x.stream
 	if s.Identity == identity && s.Base+last >= x.applied {
 		return s.Base, nil
@@ -158,7 +157,7 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64, known 
 	err = x.transaction(ctx, func() {
 		if s.Identity == identity {
 			var end int64 // of what was applied
-			must.Do(x.w.QueryRowContext(ctx, `SELECT coalesce(max(at), 0) FROM events
+			must.Do(x.conn.QueryRowContext(ctx, `SELECT coalesce(max(at), 0) FROM events
 				WHERE number = (SELECT max(number) FROM events)`).Scan(&end))
 			next.Base -= min(next.Base, must.Get(known(time.UnixMilli(end))))
 		}
@@ -181,10 +180,10 @@ func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalog
 // Verify proves the catalogue whole: the file by SQLite's own check, the facts against each other, and what is resident
 // against the facts. No batch is applied meanwhile.
 func (x *Index) Verify(ctx context.Context) (*verify.Report, error) {
-	x.write.Lock()
-	defer x.write.Unlock()
+	x.writeMu.Lock()
+	defer x.writeMu.Unlock()
 	return verify.Run(ctx, verify.Catalogue{
-		DB: x.reader, Tables: x.tables, Overlay: x.forms.Load().overlay, Last: x.nextOrdinal - 1,
+		DB: x.reader, Tables: x.tables, Overlay: x.recipe.Load().overlay, Last: x.nextOrdinal - 1,
 		Progress: x.cfg.Progress,
 	})
 }
@@ -192,15 +191,14 @@ func (x *Index) Verify(ctx context.Context) (*verify.Report, error) {
 // CopyTo writes a compact copy of the catalogue to a new file, also if the file of the
 // catalogue has been removed.
 func (x *Index) CopyTo(ctx context.Context, path string) error {
-	x.write.Lock()
-	defer x.write.Unlock()
-	return sqlite.CopyTo(ctx, x.w, path)
+	x.writeMu.Lock()
+	defer x.writeMu.Unlock()
+	return sqlite.CopyTo(ctx, x.conn, path)
 }
 
 // Tables is a pool of read-only connections to index.db.
 func (x *Index) Tables() *sql.DB { return x.reader }
 
-// Dir is the data directory.
 func (x *Index) Dir() string { return x.cfg.Dir }
 
 // Arriving returns the number of mutations that are applied per second; 8 KiB of a text that arrives are one more.
@@ -222,4 +220,4 @@ func (x *Index) RecordedCluster(ordinal uint32) uint32 { return x.tables.Rows.Cl
 
 // Lead returns the cluster that a cluster was merged into, or itself, and the lead of
 // that cluster; 0: it has none.
-func (x *Index) Lead(cluster uint32) (standing, lead uint32) { return x.clusters.Lead(cluster) }
+func (x *Index) Lead(cluster uint32) (resolved, lead uint32) { return x.clusters.Lead(cluster) }

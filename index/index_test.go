@@ -386,7 +386,7 @@ func TestRemovedFileIsNotMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := 0
-	for _, pool := range []*sql.DB{x.reader, x.judges} {
+	for _, pool := range []*sql.DB{x.reader, x.judgeReader} {
 		for range 8 {
 			c, err := pool.Conn(ctx)
 			if err != nil {

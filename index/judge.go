@@ -18,8 +18,8 @@ import (
 // policyOf returns the policy of a source that is in force; the zero Policy for a normal one.
 func (x *catalogue) policyOf(source string) SourcePolicy { return (*x.policies.Load())[source] }
 
-// under returns the level that articles of a source are judged at.
-func (x *catalogue) under(source string) *level {
+// levelOf returns the level that articles of a source are judged at.
+func (x *catalogue) levelOf(source string) *level {
 	return x.levels[x.policyOf(source).Strictness]
 }
 
@@ -39,7 +39,7 @@ func (x *catalogue) query(ctx context.Context, r *match.Reader, a *Article, at u
 // judge judges an article by its text, then applies the policy of its source.
 func (x *catalogue) judge(ctx context.Context, r *match.Reader, q match.Query) match.Judgement {
 	source := q.Article.Source
-	j := must.Get(x.under(source).Judge(ctx, r, q))
+	j := must.Get(x.levelOf(source).Judge(ctx, r, q))
 	if j.Of == 0 || source == "" || j.Rule == ByBlocked {
 		return j
 	}
@@ -63,30 +63,30 @@ func (x *catalogue) judge(ctx context.Context, r *match.Reader, q match.Query) m
 // nothingNew reports whether a publish of a known id changes nothing but the revision: it is older than the stored
 // version, or has the same content, or an editor has blocked the item.
 func (x *catalogue) nothingNew(ctx context.Context, r *match.Reader, prev *version, a *Article) bool {
-	known := prev.state.revision
+	known := prev.current.revision
 	if a.Revision != 0 && a.Revision <= known {
 		return true
 	}
-	if prev.state.verdict == Withdrawn {
+	if prev.current.verdict == Withdrawn {
 		// Only a higher revision brings a withdrawn item back, and of one that an editor has blocked only an undo.
-		return a.Revision <= known || prev.state.rule == ByEditor
+		return a.Revision <= known || prev.current.rule == ByEditor
 	}
 	var exact []byte
 	must.Do(r.DB.QueryRowContext(ctx, `SELECT exact FROM `+r.Compared+` WHERE ordinal = ?`, prev.ordinal).Scan(&exact))
 	return a.Title == prev.title && (a.Blank && exact == nil || bytes.Equal(a.Exact[:], exact))
 }
 
-// inherited returns the cluster that a new version has by its judgement, or from the version before: an accepted
+// inheritedCluster returns the cluster that a new version has by its judgement, or from the version before: an accepted
 // revision of a lead leads the same cluster. An unrelated text does not: copies of the earlier text are no copies of
 // it. 0: its own.
-func (x *catalogue) inherited(
+func (x *catalogue) inheritedCluster(
 	ctx context.Context, r *match.Reader, prev *version, a *Article, j *match.Judgement,
 ) uint32 {
 	if j.Verdict == Duplicate || j.Rule == ByPreference {
 		return j.Cluster
 	}
-	c, lead := x.clusters.Lead(prev.state.cluster)
-	if lead != prev.ordinal || must.Get(x.under(a.Source).Replaces(ctx, r, a, prev.ordinal)) {
+	c, lead := x.clusters.Lead(prev.current.cluster)
+	if lead != prev.ordinal || must.Get(x.levelOf(a.Source).UnrelatedTo(ctx, r, a, prev.ordinal)) {
 		return j.Cluster
 	}
 	return c
@@ -103,15 +103,14 @@ func (x *catalogue) versions(ctx context.Context, r *match.Reader, id string) (o
 	return own
 }
 
-// version returns a version and its state.
 func (x *catalogue) version(ctx context.Context, r *match.Reader, ordinal uint32) *version {
 	v := new(version)
 	i := &v.itemRow
 	must.Dof(r.DB.QueryRowContext(ctx, `SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal).
 		Scan(i.columns()...), "ordinal %d", ordinal)
 	v.flags = x.tables.Rows.Flags(ordinal) &^ resident.Swept
-	s := &v.state
-	*s = state{i.verdict, i.rule, uint32(i.of.Int64), i.cluster, i.revision, i.seq}
+	s := &v.current
+	*s = current{i.verdict, i.rule, uint32(i.of.Int64), i.cluster, i.revision, i.seq}
 	err := r.DB.QueryRowContext(ctx, `SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current
 		WHERE ordinal = ?`, ordinal).Scan(&s.verdict, &s.rule, &s.of, &s.cluster, &s.revision, &s.seq)
 	if !errors.Is(err, sql.ErrNoRows) {

@@ -43,7 +43,7 @@ func (x loader) loadMeta(ctx context.Context) {
 			*field = n
 		}
 	}
-	x.forms.Store(&forms{overlay: must.Get(reindex.Stored(ctx, x.reader, reindex.InForce))})
+	x.recipe.Store(&recipeInForce{overlay: must.Get(reindex.Stored(ctx, x.reader, reindex.InForce))})
 	x.stream.Identity = values["stream_identity"]
 	// A random number that ties a snapshot to its catalogue.
 	text := values["identity"]
@@ -73,7 +73,7 @@ func (x loader) loadClusters(ctx context.Context) {
 // loadItems loads versions, look-ups and postings: from the snapshot and the rows that
 // have changed since, or from every row.
 func (x loader) loadItems(ctx context.Context) {
-	tables, m, err := x.snapshot.Load(ctx, x.forms.Load().overlay.SnapshotOf(x.identity), x.last(), x.cfg.Progress)
+	tables, m, err := x.snapshot.Load(ctx, x.recipe.Load().overlay.SnapshotOf(x.identity), x.mark(), x.cfg.Progress)
 	switch {
 	case err == nil:
 		x.log.DebugContext(ctx, "snapshot loaded", "items", m.Ordinal, "of", x.nextOrdinal-1, "events", m.Event)
@@ -91,7 +91,7 @@ func (x loader) loadItems(ctx context.Context) {
 // builder returns a builder over the present end of the catalogue.
 func (x loader) builder() *resident.Builder {
 	return &resident.Builder{
-		Tables: x.tables, DB: x.reader, Compared: x.forms.Load().overlay.Compared(), Last: x.last(),
+		Tables: x.tables, DB: x.reader, Compared: x.recipe.Load().overlay.Compared(), Last: x.mark(),
 		Policy: &x.policy, Clusters: &x.clusters, Progress: x.cfg.Progress,
 	}
 }
@@ -115,7 +115,7 @@ func (x loader) warnOfRecipe(ctx context.Context) {
 	if x.cfg.Recipe == nil || x.nextOrdinal == 1 {
 		return
 	}
-	f := x.forms.Load()
+	f := x.recipe.Load()
 	for _, ordinal := range []uint32{1, x.nextOrdinal - 1} {
 		theirs := f.overlay.Recipe
 		if ordinal > f.overlay.Through {
@@ -125,7 +125,7 @@ func (x loader) warnOfRecipe(ctx context.Context) {
 			x.log.WarnContext(ctx,
 				"older items have fingerprints of another recipe, and meet new texts less well "+
 					"until `jianguo reindex` has run",
-				"recipe", f.recipe, "theirs", x.stampHash(theirs))
+				"recipe", f.hash, "theirs", x.stampHash(theirs))
 			return
 		}
 	}

@@ -35,46 +35,46 @@ func (b *batch) cluster(id uint32) clusterRow {
 }
 
 func (b *batch) setCluster(c clusterRow) {
-	b.revive(c.id)
+	b.repost(c.id)
 	b.exec(`INSERT OR REPLACE INTO clusters (id, lead, merged_into, follows, adds, size, first_at, last_at, sum)
 		VALUES (?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), ordinalOrNull(c.follows), c.adds, c.size, c.first,
 			c.last), "cluster %d", c.id)
-	b.before.keepCluster(&b.x.clusters, c.id)
+	b.rollback.saveCluster(&b.x.clusters, c.id)
 	b.x.clusters.Set(c.id, c.lead, c.merged)
 }
 
-// join records that ordinal is a copy in a cluster.
-func (b *batch) join(id, ordinal uint32, at int64) {
+// addCopy records that ordinal is a copy in a cluster.
+func (b *batch) addCopy(id, ordinal uint32, at int64) {
 	c := b.cluster(id)
 	if c.size == 1 { // the lead alone, which has no row, or a copy that it has left behind
 		b.exec(`INSERT INTO members SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM members WHERE cluster = ?1)`,
 			[]any{id, c.lead}, "lead of cluster %d", id)
 	}
-	b.member(id, ordinal)
+	b.insertMember(id, ordinal)
 	c.size++
 	c.last = max(c.last, at)
-	b.before.keepRow(b.x.tables.Rows, id)
+	b.rollback.saveRow(b.x.tables.Rows, id)
 	rows := b.x.tables.Rows
 	rows.Touch(id, max(rows.Touched(id), uint32(at/1000)))
 	b.setCluster(c)
 }
 
-func (b *batch) member(cluster, ordinal uint32) {
+func (b *batch) insertMember(cluster, ordinal uint32) {
 	b.exec(`INSERT OR IGNORE INTO members (cluster, ordinal) VALUES (?,?)`, []any{cluster, ordinal},
 		"member %d of cluster %d", ordinal, cluster)
 }
 
-// drop removes a member's row and reports whether there was one.
-func (b *batch) drop(cluster, ordinal uint32) bool {
+// deleteMember removes a member's row and reports whether there was one.
+func (b *batch) deleteMember(cluster, ordinal uint32) bool {
 	res := b.exec(`DELETE FROM members WHERE cluster = ? AND ordinal = ?`, []any{cluster, ordinal},
 		"member %d of cluster %d", ordinal, cluster)
 	return must.Get(res.RowsAffected()) > 0
 }
 
-// leave records that ordinal is no longer a member of a cluster.
-func (b *batch) leave(id, ordinal uint32) {
-	dropped := b.drop(id, ordinal)
+// removeMember records that ordinal is no longer a member of a cluster.
+func (b *batch) removeMember(id, ordinal uint32) {
+	dropped := b.deleteMember(id, ordinal)
 	if c := b.cluster(id); dropped || c.size == 1 && c.lead == ordinal { // alone, it had no row
 		c.size--
 		b.setCluster(c)
@@ -88,9 +88,9 @@ func (b *batch) setLead(id, lead uint32) {
 	b.setCluster(c)
 }
 
-// vacate removes the lead `from` from a cluster, which then has no lead.
-func (b *batch) vacate(id, from uint32) {
-	dropped := b.drop(id, from)
+// removeLead removes the lead `from` from a cluster, which then has no lead.
+func (b *batch) removeLead(id, from uint32) {
+	dropped := b.deleteMember(id, from)
 	c := b.cluster(id)
 	c.lead = 0
 	if dropped {
@@ -101,11 +101,10 @@ func (b *batch) vacate(id, from uint32) {
 	b.setCluster(c)
 }
 
-// succeed replaces a lead with its new version.
-func (b *batch) succeed(id, from, to uint32) {
+func (b *batch) replaceLead(id, from, to uint32) {
 	c := b.cluster(id)
-	if b.drop(id, from) {
-		b.member(id, to)
+	if b.deleteMember(id, from) {
+		b.insertMember(id, to)
 	}
 	c.lead = to
 	b.setCluster(c)
@@ -116,27 +115,27 @@ func (b *batch) succeed(id, from, to uint32) {
 // cluster. A cluster without copies then has no lead, and its postings match
 // nothing.
 func (b *batch) promote(id, from uint32, at int64) {
-	b.vacate(id, from)
+	b.removeLead(id, from)
 	heir := b.oldestCopy(id)
 	if heir == nil {
 		return
 	}
-	next := heir.state
+	next := heir.current
 	next.verdict, next.rule, next.of, next.cluster = Unique, NoRule, 0, id
-	if heir.state.cluster != id {
-		b.leave(heir.state.cluster, heir.ordinal)
-		b.join(id, heir.ordinal, heir.arrivedAt)
+	if heir.current.cluster != id {
+		b.removeMember(heir.current.cluster, heir.ordinal)
+		b.addCopy(id, heir.ordinal, heir.arrivedAt)
 	}
 	b.setLead(id, heir.ordinal)
-	previous := heir.state.verdict
-	b.setState(heir, heir.flags|resident.Exemplar, next)
+	previous := heir.current.verdict
+	b.setCurrent(heir, heir.flags|resident.Exemplar, next)
 	b.emit(eventRow{at: at, verdict: Unique, previous: previous, cause: CausePromotion, cluster: id,
 		revision: next.revision}, &heir.itemRow)
 }
 
 // oldestCopy returns the copy of a cluster, or of one that was merged into it, that arrived first, or nil.
 func (b *batch) oldestCopy(id uint32) *version {
-	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w, `SELECT ordinal FROM members
+	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.conn, `SELECT ordinal FROM members
 		WHERE cluster IN (SELECT value FROM json_each(?)) ORDER BY ordinal`, sqlite.List(b.x.clusters.Behind(id)))
 	must.Dof(err, "members of cluster %d", id)
 	for _, o := range ordinals {

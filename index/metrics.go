@@ -5,14 +5,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are the metrics of the index.
 type metrics struct {
 	verdicts                  *prometheus.CounterVec
 	unchanged, swept, asides  prometheus.Counter
 	snapshot, sweep, outlines prometheus.Gauge
 }
 
-// newMetrics registers the metrics of an index.
 func newMetrics(x *Index) *metrics {
 	auto := promauto.With(x.cfg.Metrics)
 	counter := func(name, help string) prometheus.Counter {

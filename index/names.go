@@ -62,4 +62,5 @@ var (
 	DefaultPolicy = verdict.DefaultPolicy
 	PackText      = verdict.PackText
 	Why           = verdict.Why
+	Wilson        = verdict.Wilson
 )

@@ -6,6 +6,8 @@ import (
 	"jianguo/index/match"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // Probe gives access to the parts of an Index, for benchmarks, tests and replays.
@@ -23,11 +25,14 @@ type Probe struct {
 	Check func(context.Context, match.Query) (Event, error)
 }
 
-// Probe returns the parts of an Index.
 func (x *Index) Probe() Probe {
-	f := x.forms.Load()
+	f := x.recipe.Load()
 	return Probe{
 		Tables: x.tables, Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: &f.Reader,
-		Overlay: f.overlay, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.checkArrival,
+		Overlay: f.overlay, Last: x.nextOrdinal - 1, Outlined: x.outlined,
+		Check: func(ctx context.Context, q match.Query) (Event, error) {
+			e, err := must.Try(func() Event { return x.dryRun(ctx, q, nil) })
+			return e, wrap.Err(err, "index: check")
+		},
 	}
 }

@@ -13,7 +13,7 @@ func TestArriving(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
 	a := &Article{ID: "long", Text: compare.Text{Body: strings.Repeat("长", 100<<10)}}
-	if err := x.Preview(t.Context(), a, time.Now()); err != nil {
+	if err := x.CompareAhead(t.Context(), a, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if n := x.Arriving(); n < 30 {

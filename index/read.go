@@ -61,7 +61,7 @@ func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 }
 
 func (x *Index) item(ctx context.Context, id string) *Item {
-	own := x.versions(ctx, &x.forms.Load().Reader, id)
+	own := x.versions(ctx, &x.recipe.Load().Reader, id)
 	var history []Event
 	for _, ordinal := range own {
 		const where = `e.number IN (` + eventsOf + `) ORDER BY e.number DESC`

@@ -27,7 +27,7 @@ func Recorded(ctx context.Context, db sqlite.Querier) (p *Policy, err error) {
 
 // record makes the policy in force the recorded one, and logs what that changes. For use inside of a transaction.
 func (x *catalogue) record(ctx context.Context) {
-	was := must.Get(Recorded(ctx, x.w))
+	was := must.Get(Recorded(ctx, x.conn))
 	if was != nil && *was == x.policy {
 		return
 	}

@@ -308,7 +308,7 @@ func TestReindex(t *testing.T) {
 				}
 				x, fresh := d.open(t, dir), d.open(t, want)
 				mustVerify(t, x)
-				if diff := cmp.Diff(standing(t, fresh), standing(t, x)); diff != "" {
+				if diff := cmp.Diff(visibleState(t, fresh), visibleState(t, x)); diff != "" {
 					t.Fatalf("what stands (-fresh +reindexed):\n%s", diff)
 				}
 				met += a.sameProposals(x, fresh, d)

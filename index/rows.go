@@ -61,7 +61,7 @@ type eventRow struct {
 	note              sql.NullString
 	restores          sql.NullInt64
 	story             sql.NullInt64
-	stands            Cause          // as Event.Stands; no column
+	effectiveCause    Cause          // as Event.EffectiveCause; no column
 	standing          sql.NullString // as Event.Standing; no column
 }
 
@@ -75,7 +75,6 @@ func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Vali
 
 func ordinalOrNull(o uint32) sql.NullInt64 { return sql.NullInt64{Int64: int64(o), Valid: o != 0} }
 
-// idOf returns the id of a version.
 func idOf(ctx context.Context, db sqlite.Querier, ordinal uint32) (id string, err error) {
 	err = db.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&id)
 	return id, wrap.Err(err, "ordinal %d", ordinal)

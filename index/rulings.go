@@ -8,17 +8,17 @@ import (
 
 // reject: an accepted item becomes a copy, and its cluster part of another.
 func (d *decision) reject() {
-	v := d.current()
-	if !v.state.verdict.Accepted() {
-		d.conflict("item %q is %s: only accepted items can be rejected", v.id, v.state.verdict)
+	v := d.requested()
+	if !v.current.verdict.Accepted() {
+		d.conflict("item %q is %s: only accepted items can be rejected", v.id, v.current.verdict)
 	}
 	into := d.req.Into
 	if into == 0 {
-		if v.state.of == 0 {
+		if v.current.of == 0 {
 			must.Do(verdict.Wrong(ErrQuery, "into", "is missing: item %q is not suspected of being a copy, "+
 				"say of which cluster it is one", v.id))
 		}
-		into = d.x.tables.Rows.Cluster(v.state.of)
+		into = d.x.tables.Rows.Cluster(v.current.of)
 	}
 	d.mergeInto(v, into)
 }
@@ -26,10 +26,10 @@ func (d *decision) reject() {
 // merge: the lead of one cluster becomes a copy of the other's.
 func (d *decision) merge() {
 	v := d.leadOf(d.req.Cluster, "cluster")
-	d.expected(v)
+	d.checkExpected(v)
 	d.item = 0
-	if !v.state.verdict.Accepted() {
-		d.conflict("cluster %d is led by a %s item", d.cluster, v.state.verdict)
+	if !v.current.verdict.Accepted() {
+		d.conflict("cluster %d is led by a %s item", d.cluster, v.current.verdict)
 	}
 	d.mergeInto(v, d.req.Into)
 }
@@ -42,88 +42,87 @@ func (d *decision) mergeInto(v *version, into uint32) {
 	if to == from {
 		d.conflict("cluster %d is that one already", from)
 	}
-	d.unite(from, v.ordinal, to)
-	d.change(v, ruled(v, Duplicate, target.ordinal))
+	d.mergeClusters(from, v.ordinal, to)
+	d.changeItem(v, editorState(v, Duplicate, target.ordinal))
 }
 
-// ruled is the state of an item after an editor's verdict.
-func ruled(v *version, is Verdict, of uint32) cell {
-	after := cellOf(v)
+// editorState is the state of an item after an editor's verdict.
+func editorState(v *version, is Verdict, of uint32) state {
+	after := stateOf(v)
 	after.Verdict, after.Rule, after.Of, after.Flags = is, ByEditor, of, after.Flags.With(is)
 	return after
 }
 
-// accepted is the lead that a decision is about, by its id or its cluster.
-func (d *decision) accepted() (v *version) {
+// acceptedLead is the lead that a decision is about, by its id or its cluster.
+func (d *decision) acceptedLead() (v *version) {
 	if d.req.Item != "" {
-		if v = d.current(); !v.state.verdict.Accepted() {
-			d.conflict("item %q is %s: %s the lead of its cluster", v.id, v.state.verdict, d.req.Kind)
+		if v = d.requested(); !v.current.verdict.Accepted() {
+			d.conflict("item %q is %s: %s the lead of its cluster", v.id, v.current.verdict, d.req.Kind)
 		}
 	} else {
 		v = d.leadOf(d.req.Cluster, "cluster")
-		if d.item = v.ordinal; v.state.verdict == Withdrawn {
+		if d.item = v.ordinal; v.current.verdict == Withdrawn {
 			d.conflict("cluster %d is blocked already", d.cluster)
 		}
-		d.expected(v)
+		d.checkExpected(v)
 	}
 	return v
 }
 
 // exempt: nothing is matched against the lead any more.
 func (d *decision) exempt() {
-	v := d.accepted()
+	v := d.acceptedLead()
 	if v.flags&resident.Exempt != 0 {
 		d.conflict("item %q is exempt already", v.id)
 	}
-	d.mark(v, resident.Exempt)
+	d.addFlag(v, resident.Exempt)
 }
 
-// mark adds a flag to an item.
-func (d *decision) mark(v *version, f resident.Flags) {
-	after := cellOf(v)
+func (d *decision) addFlag(v *version, f resident.Flags) {
+	after := stateOf(v)
 	after.Flags |= f
-	d.change(v, after)
+	d.changeItem(v, after)
 }
 
 // block: the lead is taken down and stays indexed.
 func (d *decision) block() {
-	v := d.accepted()
-	after := ruled(v, Withdrawn, 0)
+	v := d.acceptedLead()
+	after := editorState(v, Withdrawn, 0)
 	after.Flags = (v.flags | resident.Blocked).With(Withdrawn)
-	d.change(v, after)
+	d.changeItem(v, after)
 }
 
-// lead: another member becomes the lead, the old one a copy of it.
-func (d *decision) lead() {
-	v := d.current()
-	if v.state.verdict != Duplicate {
-		d.conflict("item %q is %s: only a copy can be made the lead", v.id, v.state.verdict)
+// makeLead: another member becomes the lead, the old one a copy of it.
+func (d *decision) makeLead() {
+	v := d.requested()
+	if v.current.verdict != Duplicate {
+		d.conflict("item %q is %s: only a copy can be made the lead", v.id, v.current.verdict)
 	}
-	if v.state.cluster != d.cluster {
+	if v.current.cluster != d.cluster {
 		d.conflict("item %q is in a cluster that was merged: undo the merge first", v.id)
 	}
 	old := d.leadOf(d.cluster, "cluster")
-	if !old.state.verdict.Accepted() {
+	if !old.current.verdict.Accepted() {
 		d.item = old.ordinal // whose decision it was
 		d.conflict("cluster %d is blocked", d.cluster)
 	}
 	next := d.batch.cluster(d.cluster)
 	next.lead = v.ordinal
-	d.direct(d.cluster, next.cell())
-	up := ruled(v, Unique, 0)
+	d.changeCluster(d.cluster, next.state())
+	up := editorState(v, Unique, 0)
 	if v.flags&resident.Blank == 0 {
 		up.Flags |= resident.Exemplar
 	}
-	d.change(v, up)
-	d.change(old, ruled(old, Duplicate, v.ordinal))
+	d.changeItem(v, up)
+	d.changeItem(old, editorState(old, Duplicate, v.ordinal))
 }
 
 // MaxTogether bounds how many items one decision may be about.
 const MaxTogether = 2000
 
-// together decides about several items as one: with one entry in the log, one
+// decideTogether decides about several items as one: with one entry in the log, one
 // undo, and an event for each.
-func (d *decision) together() {
+func (d *decision) decideTogether() {
 	one := d.release
 	switch {
 	case d.req.Kind == Reject:
@@ -145,9 +144,9 @@ func (d *decision) together() {
 		}
 		twice[it.Item] = true
 		d.req.Item, d.req.Seen = it.Item, it.Seen
-		v := d.current()
+		v := d.requested()
 		if cluster == 0 {
-			if cluster = d.familyCluster(v); v.state.verdict == Duplicate {
+			if cluster = d.familyCluster(v); v.current.verdict == Duplicate {
 				cluster = d.cluster
 			}
 		}

@@ -8,8 +8,6 @@ import (
 	"jianguo/index/resident"
 )
 
-// SnapshotFileName is the file in the data directory from which a start loads the
-// resident data. It can be removed.
 const SnapshotFileName = resident.SnapshotFileName
 
 // Config.SnapshotEvery's default, and the share of the index that has to have
@@ -25,7 +23,7 @@ func (x snapshots) Snapshot(ctx context.Context) error {
 	start := time.Now()
 	m, pages, err := x.snapshot.Write(ctx, resident.Source{
 		Tables:    x.tables,
-		Catalogue: x.forms.Load().overlay.SnapshotOf(x.identity), Writers: &x.write, Last: x.last,
+		Catalogue: x.recipe.Load().overlay.SnapshotOf(x.identity), Writers: &x.writeMu, Last: x.mark,
 	})
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -41,7 +39,7 @@ func (x snapshots) Snapshot(ctx context.Context) error {
 type snapshots struct{ *catalogue }
 
 // snapshotWhenDue starts a snapshot in the background after a batch, if enough has changed.
-// Guarded by Index.write.
+// Guarded by writeMu.
 func (x snapshots) snapshotWhenDue(ctx context.Context) {
 	event := int64(x.nextEvent) - 1
 	due := event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery, event/snapshotShare)

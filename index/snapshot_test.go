@@ -100,13 +100,13 @@ func TestReleasedWhileSnapshotIsWritten(t *testing.T) {
 	x := openTest(t, dir, nil)
 	decide, add := storyOf(t, x, "lead")
 	var d *Decision
-	writers := &midway{&x.write, func() {
+	writers := &midway{&x.writeMu, func() {
 		if e := add("copy", 0xffff_0001); e.Verdict != Duplicate {
 			t.Errorf("%+v", e)
 		}
 		d = decide(DecisionRequest{Kind: Release, Item: "copy"})
 	}}
-	from := resident.Source{Tables: x.tables, Catalogue: x.forms.Load().overlay.SnapshotOf(x.identity), Writers: writers, Last: x.last}
+	from := resident.Source{Tables: x.tables, Catalogue: x.recipe.Load().overlay.SnapshotOf(x.identity), Writers: writers, Last: x.mark}
 	m, _, err := x.snapshot.Write(t.Context(), from)
 	if err != nil || m.Ordinal != 1 {
 		t.Fatalf("%+v, %v", m, err)

@@ -306,7 +306,7 @@ func TestJoin(t *testing.T) {
 	tells("joined again", 1, one, released)
 	mustVerify(t, x)
 	x.matcher.Uncache(2)
-	if _, err := x.w.ExecContext(t.Context(), `DELETE FROM texts WHERE ordinal = 2`); err != nil {
+	if _, err := x.conn.ExecContext(t.Context(), `DELETE FROM texts WHERE ordinal = 2`); err != nil {
 		t.Fatal(err)
 	}
 	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 2, Into: 4})

@@ -34,10 +34,10 @@ type sweeper struct{ *catalogue }
 // Sweep removes the postings of expired exemplars and returns the number of these
 // exemplars. All other methods may run meanwhile.
 func (x sweeper) Sweep(ctx context.Context) (int, error) {
-	x.write.Lock()
+	x.writeMu.Lock()
 	// What has expired by then has expired for every later message.
 	at, end := x.bounded(x.tables.Rows.Horizon(x.nextOrdinal-1)), x.nextOrdinal
-	x.write.Unlock()
+	x.writeMu.Unlock()
 	swept := 0
 	var group []uint32
 	for ordinal := uint32(1); ordinal < end; ordinal++ {
@@ -70,15 +70,15 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 	postings := make([]resident.Posting, len(group))
 	for i, ordinal := range group {
 		var err error
-		postings[i], err = resident.ReadPosting(ctx, x.reader, x.forms.Load().overlay.Compared(), ordinal)
+		postings[i], err = resident.ReadPosting(ctx, x.reader, x.recipe.Load().overlay.Compared(), ordinal)
 		if err != nil {
 			return 0, err
 		}
 	}
 	n := 0
 	x.snapshot.Exclude(func() {
-		x.write.Lock()
-		defer x.write.Unlock()
+		x.writeMu.Lock()
+		defer x.writeMu.Unlock()
 		for i, ordinal := range group {
 			f := x.tables.Rows.Flags(ordinal)
 			if x.closed || f&resident.Swept != 0 || !x.tables.Rows.Over(&x.policy, &x.clusters, ordinal, at) {
@@ -98,7 +98,7 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 func pause(ctx context.Context) error { return clock.Sleep(ctx, sweepPause) }
 
 // sweepWhenDue starts a sweep in the background after a batch, when a 64th of the
-// window has passed in the time of the stream. Guarded by Index.write.
+// window has passed in the time of the stream. Guarded by writeMu.
 func (x sweeper) sweepWhenDue(ctx context.Context) {
 	every := cmp.Or(x.cfg.SweepEvery, x.policy.Window/64)
 	now := x.bounded(x.tables.Rows.Arrived(x.nextOrdinal - 1))

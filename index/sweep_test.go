@@ -94,7 +94,7 @@ func TestSweepChangesNoVerdict(t *testing.T) {
 				x.close(rt)
 				x = openTwins(t, dirs)
 			}
-			if diff := cmp.Diff(standing(rt, x[1]), standing(rt, x[0])); diff != "" {
+			if diff := cmp.Diff(visibleState(rt, x[1]), visibleState(rt, x[0])); diff != "" {
 				rt.Fatalf("(-never swept +swept):\n%s", diff)
 			}
 		}

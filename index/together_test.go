@@ -28,7 +28,7 @@ func TestTogether(t *testing.T) {
 		}
 		return it.Event.Number
 	}
-	before := standing(t, x)
+	before := visibleState(t, x)
 	three := []DecisionItem{{"copy1", event("copy1")}, {"copy2", event("copy2")}, {"copy3", event("copy3")}}
 	for _, wrong := range []DecisionRequest{
 		{Kind: Block, Items: three},
@@ -49,7 +49,7 @@ func TestTogether(t *testing.T) {
 	if _, err := x.Decide(ctx, DecisionRequest{Kind: Release, Items: three, In: 5, By: "张三"}); !errors.As(err, &conflict) {
 		t.Errorf("in another cluster: %v", err)
 	}
-	if diff := cmp.Diff(before, standing(t, x)); diff != "" {
+	if diff := cmp.Diff(before, visibleState(t, x)); diff != "" {
 		t.Fatalf("refused, and something changed:\n%s", diff)
 	}
 	// Their undo takes back, too, that a reviewer found one of them wrongly rejected.
@@ -82,7 +82,7 @@ func TestTogether(t *testing.T) {
 	if _, err := x.Decide(ctx, DecisionRequest{Kind: Undo, Undo: d.Number, By: "李四"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, standing(t, x)); diff != "" {
+	if diff := cmp.Diff(before, visibleState(t, x)); diff != "" {
 		t.Errorf("after the undo:\n%s", diff)
 	}
 	if list, err := x.Decisions(ctx, DecisionQuery{Item: "copy3"}); err != nil || len(list) != 2 || list[0].Kind != Undo || !list[1].Undone {

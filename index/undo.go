@@ -13,9 +13,9 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// undoing takes a decision back: every item and cluster it changed must be as
+// undo takes a decision back: every item and cluster it changed must be as
 // it left them, whether exempt or not.
-func (d *decision) undoing() {
+func (d *decision) undo() {
 	if d.req.Undo == 0 {
 		must.Do(verdict.Wrong(ErrQuery, "decision", "is missing: the number of the decision to take back"))
 	}
@@ -38,13 +38,13 @@ func (d *decision) undoing() {
 	if kind == Undo || undone {
 		d.conflict("decision %d has been taken back, or is itself an undo", d.req.Undo)
 	}
-	if in := d.req.In; in != 0 && !d.about(in) {
+	if in := d.req.In; in != 0 && !d.isAbout(in) {
 		d.conflict("decision %d was about cluster %d, not about %d", d.req.Undo, d.cluster, in)
 	}
 	var effects []effect
 	must.Dof(json.Unmarshal([]byte(text), &effects), "effects of decision %d", d.req.Undo)
 	for _, e := range slices.Backward(effects) {
-		d.restore(&e)
+		d.undoEffect(&e)
 	}
 	if kind == Release { // that it was rejected wrongly is taken back too
 		d.exec(`INSERT INTO reviews (at, by, ordinal, drawn, finding, reason)
@@ -53,42 +53,42 @@ func (d *decision) undoing() {
 			AND ordinal IN (SELECT value ->> 'item' FROM json_each(?))`,
 			[]any{millis(d.req.At), d.req.By, FoundUndone, FoundWrong, text}, "review of decision %d", d.req.Undo)
 	}
-	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT item FROM decision_items
+	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.conn, `SELECT item FROM decision_items
 		WHERE decision = ? ORDER BY item`, d.req.Undo))
 }
 
-// about reports whether the decision to undo was about a cluster: it was made
-// there, merged into it, or left its item there.
-func (d *decision) about(cluster uint32) bool {
+// isAbout reports whether the decision to undo was about a cluster: it was made there, merged into it, or left its item
+// there.
+func (d *decision) isAbout(cluster uint32) bool {
 	cluster = d.x.clusters.Resolve(cluster)
 	return cluster == d.x.clusters.Resolve(d.cluster) ||
 		d.item != 0 && cluster == d.x.clusters.Resolve(d.x.tables.Rows.Cluster(d.item))
 }
 
-func (d *decision) restore(e *effect) {
+func (d *decision) undoEffect(e *effect) {
 	if e.ClusterID != 0 {
 		c := d.batch.cluster(e.ClusterID)
-		if c.cell() == e.Before {
+		if c.state() == e.Before {
 			return // the item that went back took it along
 		}
-		if c.cell() != e.After {
+		if c.state() != e.After {
 			d.conflict("cluster %d has changed since", e.ClusterID)
 		}
-		d.direct(e.ClusterID, e.Before)
+		d.changeCluster(e.ClusterID, e.Before)
 		return
 	}
 	v := d.version(e.Item)
 	const marks = resident.Exempt | resident.Aside
 	if mark := e.After.Flags &^ e.Before.Flags & marks; mark != 0 { // all that exempt and aside do
-		after := cellOf(v)
+		after := stateOf(v)
 		after.Flags &^= mark
-		d.change(v, after)
+		d.changeItem(v, after)
 		return
 	}
-	for _, c := range []*cell{&e.Before, &e.After} { // they may have come and gone since
+	for _, c := range []*state{&e.Before, &e.After} { // they may have come and gone since
 		c.Flags = c.Flags&^marks | v.flags&marks
 	}
-	if cellOf(v) != e.After {
+	if stateOf(v) != e.After {
 		d.conflict("item %q has changed since", v.id)
 	}
 	if e.After.Cluster != e.Before.Cluster {
@@ -102,10 +102,10 @@ func (d *decision) restore(e *effect) {
 				e.Before.Cluster, v.id)
 		}
 		c := d.batch.cluster(e.After.Cluster)
-		d.direct(c.id, cell{Lead: c.lead, Merged: e.Before.Cluster, Follows: e.Before.Cluster})
+		d.changeCluster(c.id, state{Lead: c.lead, Merged: e.Before.Cluster, Follows: e.Before.Cluster})
 	}
 	before := len(d.changes)
-	d.change(v, e.Before)
+	d.changeItem(v, e.Before)
 	if len(d.changes) > before && e.Event != 0 {
 		d.bringBack(&d.changes[before].event, e.Event)
 	}
@@ -114,5 +114,5 @@ func (d *decision) restore(e *effect) {
 // bringBack says that an event of an undo brings back what an earlier one said.
 func (d *decision) bringBack(e *eventRow, number uint64) {
 	e.restores = sql.NullInt64{Int64: int64(number), Valid: true}
-	must.Do(d.query(`SELECT cause, note FROM events WHERE number = ?`, number).Scan(&e.stands, &e.standing))
+	must.Do(d.query(`SELECT cause, note FROM events WHERE number = ?`, number).Scan(&e.effectiveCause, &e.standing))
 }

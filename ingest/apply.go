@@ -14,12 +14,12 @@ import (
 )
 
 // applyBatches applies what has been prepared, in order.
-func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
+func (s *Service) applyBatches(ctx context.Context, toApply <-chan *job) error {
 	defer s.oldest.Store(0) // what is in work now is delivered again
 	var first *job
 	for {
 		var batch []*job
-		if batch, first = s.gather(ctx, order, first); len(batch) == 0 {
+		if batch, first = s.gather(ctx, toApply, first); len(batch) == 0 {
 			return nil
 		}
 		if err := s.applyBatch(ctx, batch); err != nil {
@@ -34,15 +34,15 @@ func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
 }
 
 // gather returns the next batch: the jobs that are ready, without waiting for more, or one edit.
-// While many jobs are in order it waits for a share of them, so that under load a commit
+// While many jobs are in toApply it waits for a share of them, so that under load a commit
 // serves many. Those that the bus has not synced yet are left to the next batch. first is the job that
-// the last call returned as left: it was received from order and is not in the batch. The batch is empty at the end.
-func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (batch []*job, left *job) {
+// the last call returned as left: it was received from toApply and is not in the batch. The batch is empty at the end.
+func (s *Service) gather(ctx context.Context, toApply <-chan *job, first *job) (batch []*job, left *job) {
 	for synced := uint64(0); len(batch) < s.cfg.Batch; {
 		j := first
-		if first = nil; j == nil && (len(batch) == 0 || len(order) > 0) {
+		if first = nil; j == nil && (len(batch) == 0 || len(toApply) > 0) {
 			select {
-			case j = <-order:
+			case j = <-toApply:
 			case <-ctx.Done():
 			}
 		}
@@ -53,7 +53,7 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 			s.oldest.Store(j.taken.UnixNano())
 		}
 		edit := j.msg.Subject() == bus.SubjectEdit
-		if len(batch) > 0 && (edit || len(batch) >= len(order)/gatherShare && !closed(j.ready)) {
+		if len(batch) > 0 && (edit || len(batch) >= len(toApply)/gatherShare && !closed(j.ready)) {
 			return batch, j
 		}
 		select {
@@ -73,7 +73,7 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 	return batch, nil
 }
 
-// gatherShare is the inverse of the least share of the jobs in order that a batch holds.
+// gatherShare is the inverse of the least share of the jobs in toApply that a batch holds.
 const gatherShare = 4
 
 func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
@@ -82,7 +82,7 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 		return s.applyEdit(ctx, batch)
 	}
 	var outcomes []index.Outcome
-	err := s.patiently(ctx, batch, func() (err error) {
+	err := s.retry(ctx, batch, func() (err error) {
 		mutations := make([]index.Mutation, len(batch))
 		for i, j := range batch {
 			mutations[i] = j.mutation
@@ -95,7 +95,7 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	}
 	for i, j := range batch {
 		s.reply(j, &outcomes[i])
-		s.room.Release(j.weight)
+		s.inFlight.Release(j.weight)
 		s.metrics.latency.Observe(time.Since(j.meta.Timestamp).Seconds())
 	}
 	s.metrics.pending.Set(float64(batch[len(batch)-1].meta.NumPending))
@@ -104,11 +104,10 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	return nil
 }
 
-// applyEdit applies the one edit of a batch.
 func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
 	j := batch[0]
 	var r editResult
-	err := s.patiently(ctx, batch, func() (err error) {
+	err := s.retry(ctx, batch, func() (err error) {
 		r.decision, r.refused, err = s.cfg.Index.Edit(ctx, j.mutation.Seq, j.mutation.At, j.edit)
 		return err
 	})
@@ -118,14 +117,14 @@ func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
 	if done, ok := s.edits.LoadAndDelete(j.msg.Headers().Get(headerEdit)); ok {
 		done.(chan editResult) <- r
 	}
-	s.room.Release(j.weight)
+	s.inFlight.Release(j.weight)
 	return nil
 }
 
-// patiently applies a batch once the bus has made it durable: a catalogue ahead of a stream that lost its end
-// would skip the next messages with these sequences. When the catalogue cannot be written (a full disk), nothing
-// is applied: it logs that, waits and tries again. The bus keeps the items meanwhile.
-func (s *Service) patiently(ctx context.Context, batch []*job, apply func() error) error {
+// retry applies a batch once the bus has made it durable, and tries until that succeeds: a catalogue ahead of a stream
+// that lost its end would skip the next messages with these sequences. When the catalogue cannot be written (a full
+// disk), nothing is applied, and the bus keeps the items meanwhile.
+func (s *Service) retry(ctx context.Context, batch []*job, apply func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		_, err := s.cfg.Bus.Synced(ctx, bus.StreamItems, batch[len(batch)-1].meta.Sequence.Stream)
 		for _, j := range batch {

@@ -52,7 +52,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 		it := &ingest.Item{ID: fmt.Sprint(seq), Source: source, Body: body}
 		m := index.Mutation{Seq: seq, At: time.Date(2026, 1, 2, 3, 4, int(seq), 0, time.UTC), Article: ingest.Prepare(seg, it)}
 		if ahead {
-			if err := x.Preview(t.Context(), m.Article, m.At); err != nil {
+			if err := x.CompareAhead(t.Context(), m.Article, m.At); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -28,7 +28,7 @@ type Explanation struct {
 	Facts   *index.Facts   `json:"facts,omitempty"`
 	Why     string         `json:"why"`
 
-	Proposals []Meeting `json:"proposals"`
+	Proposals []Proposal `json:"proposals"`
 
 	Distance int     `json:"distance"` // bits, 0…64
 	S        float32 `json:"margin"`   // from the query's margins, 0…64
@@ -49,8 +49,8 @@ type Side struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// Meeting is a way in which the index might have proposed the earlier text.
-type Meeting struct {
+// Proposal is a way in which the index might have proposed the earlier text.
+type Proposal struct {
 	Rule   index.Rule `json:"rule"`
 	Met    bool       `json:"met"`
 	Detail string     `json:"detail"`
@@ -68,7 +68,7 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 	x.Kind, x.Trace, x.Resemblance = j.Kind.String(), j.Trace, j.Resemblance
 	x.Facts = reason.Of(&j, func() *reason.Original { return Original(seg, later.Title, later.Body) },
 		func() *reason.Original { return Original(seg, earlier.Title, earlier.Body) })
-	x.meet(q, c, &policy)
+	x.propose(q, c, &policy)
 	x.decide(&j, q, c, &policy)
 	e := index.Event{Cause: index.CauseIngest, Rule: x.Rule, Distance: &x.Distance, Facts: x.Facts}
 	if x.Facts != nil { // else it was not judged: nothing can be said of it
@@ -83,13 +83,13 @@ func side(a *index.Article) Side {
 		Fingerprint: a.Print.Fingerprint.String()}
 }
 
-// meet says which proposals would have brought the two together.
-func (x *Explanation) meet(q, c *index.Article, p *index.Policy) {
+// propose says which proposals would have brought the two together.
+func (x *Explanation) propose(q, c *index.Article, p *index.Policy) {
 	if q.Blank || c.Blank {
 		return
 	}
 	add := func(rule index.Rule, met bool, format string, args ...any) {
-		x.Proposals = append(x.Proposals, Meeting{rule, met, fmt.Sprintf(format, args...)})
+		x.Proposals = append(x.Proposals, Proposal{rule, met, fmt.Sprintf(format, args...)})
 	}
 	identical := q.Exact == c.Exact
 	add(index.ByExact, identical, "%s normal form", map[bool]string{true: "the same", false: "another"}[identical])
@@ -114,7 +114,7 @@ func (x *Explanation) meet(q, c *index.Article, p *index.Policy) {
 // decide repeats what the index does once it has met the earlier text.
 func (x *Explanation) decide(j *compare.Judgement, q, c *index.Article, p *index.Policy) {
 	x.Verdict = index.Unique
-	i := slices.IndexFunc(x.Proposals, func(m Meeting) bool { return m.Met })
+	i := slices.IndexFunc(x.Proposals, func(m Proposal) bool { return m.Met })
 	if i < 0 {
 		x.Facts = nil // blank, or the search would not have met the earlier text
 		return

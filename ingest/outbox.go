@@ -16,13 +16,13 @@ import (
 // run publishes until done is closed and nothing is left, or ctx ends.
 func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 	after, err := o.begin(ctx)
-	if errors.Is(err, errPutBack) {
+	if errors.Is(err, errOlderCopy) {
 		return err
 	}
 	for !errors.Is(err, errDiffers) {
 		n := 0
-		if errors.Is(err, errOthers) {
-			if after, err = o.follow(ctx, done, after); errors.Is(err, errDiffers) {
+		if errors.Is(err, errOtherPublishes) {
+			if after, err = o.compareOthers(ctx, done, after); errors.Is(err, errDiffers) {
 				break
 			}
 			if closed(done) {
@@ -51,7 +51,7 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 			}
 		case n == 0:
 			select {
-			case <-o.kick:
+			case <-o.woken:
 			case <-done:
 				if _, last := o.index.Applied(); last == after {
 					return nil
@@ -64,15 +64,15 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 	return err
 }
 
-// begin is resume at the start. Where there may be other services, the error is errOthers until it is known that
-// there are none: the one that publishes goes on with it, and what this one has judged since its start is compared.
+// begin is resume at the start. Where there may be other services, the error is errOtherPublishes until it is known
+// that there are none: the one that publishes goes on, and what this one has judged since its start is compared.
 func (o *outbox) begin(ctx context.Context) (uint64, error) {
 	after, err := o.resume(ctx)
 	if err != nil {
 		return o.began, err
 	}
 	if o.catchesUp != nil {
-		return min(after, o.began), errOthers
+		return min(after, o.began), errOtherPublishes
 	}
 	return after, nil
 }
@@ -81,7 +81,7 @@ func (o *outbox) begin(ctx context.Context) (uint64, error) {
 func (o *outbox) warn(ctx context.Context, after uint64, err error) {
 	api := new(jetstream.APIError)
 	overtaken := errors.As(err, &api) && api.ErrorCode == wrongLastSequence
-	if !errors.Is(err, errOthers) && (o.catchesUp == nil || !overtaken) {
+	if !errors.Is(err, errOtherPublishes) && (o.catchesUp == nil || !overtaken) {
 		o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
 	}
 }
@@ -92,9 +92,9 @@ const wrongLastSequence jetstream.ErrorCode = 10071
 // outboxBatch is how many events are in flight at once.
 const outboxBatch = 512
 
-// outboxPatience is how long they may take. A stream that is closed meanwhile (to reopen
+// outboxTimeout is how long they may take. A stream that is closed meanwhile (to reopen
 // it, or on an external bus) accepts messages without an answer.
-const outboxPatience = 10 * time.Second
+const outboxTimeout = 10 * time.Second
 
 // publish sends the next events and returns how many VERDICTS has stored.
 func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
@@ -115,12 +115,12 @@ func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 			return 0, fmt.Errorf("event %d: %w", e.Number, err)
 		}
 	}
-	late := time.NewTimer(outboxPatience)
+	late := time.NewTimer(outboxTimeout)
 	defer late.Stop()
 	for i, f := range futures {
 		select {
 		case <-late.C:
-			return i, fmt.Errorf("event %d: no acknowledgement of it for %v", events[i].Number, outboxPatience)
+			return i, fmt.Errorf("event %d: no acknowledgement of it for %v", events[i].Number, outboxTimeout)
 		case ack := <-f.Ok():
 			if o.last++; ack.Sequence != o.last {
 				return i, fmt.Errorf("event %d became message %d of %s", events[i].Number, ack.Sequence, o.stream)

@@ -45,7 +45,6 @@ func refuseLong(a *index.Article) error {
 		segment.MaxForm)}
 }
 
-// Normal returns the normal form of a text, as texts are compared.
 func Normal(seg *segment.Segmenter, title, body string) compare.Text {
 	text := scratch.Get().(*segment.Text)
 	defer scratch.Put(text)

@@ -14,8 +14,8 @@ import (
 // stream is a quarter full.
 const keepApplied = time.Hour
 
-// past is what had been applied at a time.
-type past struct {
+// mark is the last sequence in ITEMS that had been applied at a time.
+type mark struct {
 	at      time.Time
 	applied uint64
 }
@@ -26,11 +26,11 @@ const purgeEvery = time.Second
 // none. It ends with until; ctx is for the calls.
 func (s *Service) purge(ctx, until context.Context) {
 	var seen, purged uint64
-	s.past = nil // it may be of another stream
+	s.history = nil // it may be of another stream
 	for clock.Sleep(until, purgeEvery) == nil {
 		applied := s.applied.Load()
 		if s.cfg.Bus == nil {
-			applied = s.spared(ctx, applied)
+			applied = s.purgeable(ctx, applied)
 		}
 		if applied == seen || s.cfg.Bus.Full() {
 			continue
@@ -47,21 +47,21 @@ func (s *Service) purge(ctx, until context.Context) {
 	}
 }
 
-// spared is how far an external bus may be purged.
-func (s *Service) spared(ctx context.Context, applied uint64) uint64 {
+// purgeable returns the last sequence that an external bus may purge; 0: none yet.
+func (s *Service) purgeable(ctx context.Context, applied uint64) uint64 {
 	now := time.Now()
-	if n := len(s.past); n == 0 || now.Sub(s.past[n-1].at) >= time.Minute {
-		s.past = append(s.past, past{now, applied})
+	if n := len(s.history); n == 0 || now.Sub(s.history[n-1].at) >= time.Minute {
+		s.history = append(s.history, mark{now, applied})
 	}
-	for len(s.past) > 1 && now.Sub(s.past[1].at) >= keepApplied {
-		s.past = s.past[1:]
+	for len(s.history) > 1 && now.Sub(s.history[1].at) >= keepApplied {
+		s.history = s.history[1:]
 	}
 	info, err := s.items.Info(ctx)
 	if err == nil && int64(info.State.Bytes) > info.Config.MaxBytes/4 {
 		return applied
 	}
-	if now.Sub(s.past[0].at) < keepApplied {
+	if now.Sub(s.history[0].at) < keepApplied {
 		return 0
 	}
-	return s.past[0].applied
+	return s.history[0].applied
 }

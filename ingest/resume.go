@@ -26,10 +26,10 @@ type outbox struct {
 	stream  string
 	index   *index.Index
 	log     *slog.Logger
-	kick    chan struct{}
+	woken   chan struct{}
 	foreign prometheus.Counter
 	// catchesUp reports whether ITEMS holds everything that the catalogue has not applied. nil: the bus is this
-	// process's own, and nobody else publishes events on it.
+	// process's own, and no other service publishes events on it.
 	catchesUp func(ctx context.Context) (bool, error)
 
 	began   uint64        // the last event of the catalogue when this process began
@@ -42,18 +42,18 @@ type outbox struct {
 // wake announces new events.
 func (o *outbox) wake() {
 	select {
-	case o.kick <- struct{}{}:
+	case o.woken <- struct{}{}:
 	default:
 	}
 }
 
-// Errors of an outbox; errOthers says that another service publishes the events.
+// Errors of an outbox; errOtherPublishes says that another service publishes the events.
 var (
-	errPutBack = errors.New("the catalogue is an older copy, and what has arrived since is not in ITEMS any more: " +
+	errOlderCopy = errors.New("the catalogue is an older copy, and what has arrived since is not in ITEMS any more: " +
 		"put a newer backup in its place; or, if no service has a newer one, remove the stream, " +
 		"and all events are published again")
-	errOthers  = errors.New("another service publishes the events of the same items")
-	errDiffers = errors.New("the catalogue differs from what another service on the same bus has published: " +
+	errOtherPublishes = errors.New("another service publishes the events of the same items")
+	errDiffers        = errors.New("the catalogue differs from what another service on the same bus has published: " +
 		"it judges by another version, policy, dictionary or residue list, or holds what that one does not. " +
 		"Start it with the same, on a backup of the other's data directory")
 )
@@ -81,7 +81,7 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 		default:
 			if number = EventNumber(m.Header, m.Data); number == 0 {
 				foreign++
-				o.note(m)
+				o.countForeign(m)
 			} else if o.catchesUp != nil {
 				if err := o.compare(ctx, number, m.Data); err != nil {
 					return 0, err
@@ -99,13 +99,13 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 			return known, err
 		} else if yes {
 			o.ahead.Store(number)
-			return known, errOthers
+			return known, errOtherPublishes
 		}
 	}
 	// It may have caught up just now.
 	if _, known := o.index.Applied(); number > known {
 		return 0, fmt.Errorf("ingest: the stream %s holds events up to %d, the catalogue ends at %d: %w",
-			o.stream, number, known, errPutBack)
+			o.stream, number, known, errOlderCopy)
 	}
 	if foreign == 0 {
 		return number, nil
@@ -121,8 +121,8 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 // foreignKey is the metadata of VERDICTS with the number of messages of others.
 const foreignKey = "foreign_messages"
 
-// note reports a message of others, once.
-func (o *outbox) note(m *jetstream.RawStreamMsg) {
+// countForeign reports a message of others, once.
+func (o *outbox) countForeign(m *jetstream.RawStreamMsg) {
 	if m.Sequence > o.counted {
 		o.foreign.Inc()
 		o.log.Warn("a message in "+o.stream+" is no event: a client published it, or named its subject for an answer",

@@ -35,14 +35,14 @@ func (s *Service) Run(ctx context.Context) error {
 		err := s.attach(ctx)
 		if err == nil {
 			err = s.runOn(ctx)
-			if err == nil || !errors.Is(err, errAnother) && !errors.Is(err, errConsume) {
+			if err == nil || !errors.Is(err, errStreamReplaced) && !errors.Is(err, errConsume) {
 				return err
 			}
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		if errors.Is(err, errAnother) {
+		if errors.Is(err, errStreamReplaced) {
 			s.log.WarnContext(ctx, "the stream of items is gone or another one; going on with that", "was", s.attached)
 			began = true
 			continue
@@ -57,7 +57,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// answerApplied answers on bus.SubjectApplied, to all and to those who name this process.
+// answerApplied answers requests on bus.SubjectApplied that name this process or none.
 func (s *Service) answerApplied(m *nats.Msg) {
 	if !bus.MayAnswer(m.Reply) || len(m.Data) > 0 && string(m.Data) != s.cfg.Name {
 		return
@@ -67,13 +67,12 @@ func (s *Service) answerApplied(m *nats.Msg) {
 	}
 }
 
-// errAnother says that runOn can be called again, as does errConsume: the stream is gone or
-// another one.
-var errAnother = errors.New("ingest: the stream of items is gone, or another one")
+// errStreamReplaced says that the stream is gone, or another one. As after errConsume, runOn can be called again.
+var errStreamReplaced = errors.New("ingest: the stream of items is gone, or another one")
 
 // runOn processes the messages of the attached stream until ctx is done.
 func (s *Service) runOn(ctx context.Context) error {
-	s.room = semaphore.NewWeighted(inFlightBytes)
+	s.inFlight = semaphore.NewWeighted(inFlightBytes)
 	// The pipeline's own context ends with the first error of any part; the
 	// caller's ends the intake, and the parts behind it finish their work.
 	g, failed := errgroup.WithContext(context.WithoutCancel(ctx))
@@ -93,29 +92,29 @@ func (s *Service) runOn(ctx context.Context) error {
 	}
 	// A message goes to the workers and, in order, to applyBatches: two batches' worth
 	// is in flight at most.
-	order := make(chan *job, 2*s.cfg.Batch)
-	work := make(chan *job, cap(order)+2) // sending to it never blocks: see accept
+	toApply := make(chan *job, 2*s.cfg.Batch)
+	toPrepare := make(chan *job, cap(toApply)+2) // sending to it never blocks: see accept
 	g.Go(func() error {
-		defer close(order)
-		defer close(work)
+		defer close(toApply)
+		defer close(toPrepare)
 		defer subscription.Stop()
 		defer close(ended)
-		s.accept(intake, messages, work, order)
+		s.accept(intake, messages, toPrepare, toApply)
 		return nil
 	})
 	for range s.cfg.Workers {
-		g.Go(func() error { return s.prepareJobs(failed, work) })
+		g.Go(func() error { return s.prepareJobs(failed, toPrepare) })
 	}
 	until, applied := context.WithCancel(failed)
 	g.Go(func() error {
 		defer applied()
-		return s.applyBatches(failed, order)
+		return s.applyBatches(failed, toApply)
 	})
 	g.Go(func() error { return s.outbox.run(failed, until.Done()) })
 	g.Go(func() error { s.purge(failed, until); return nil })
 	another := false
 	g.Go(func() error {
-		_, ended := streams.Watch(failed, until, s.attached, &s.applied, &s.publishing, s.check)
+		_, ended := streams.Watch(failed, until, s.attached, &s.applied, &s.publishing, s.checkStreams)
 		another = ended == nil // ITEMS is gone, is another stream, or has lost its end
 		stop()
 		return nil
@@ -123,11 +122,11 @@ func (s *Service) runOn(ctx context.Context) error {
 	if err := g.Wait(); err != nil || !another {
 		return err
 	}
-	return errAnother
+	return errStreamReplaced
 }
 
-// accept hands messages on as they come, until intake ends.
-func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, work, order chan<- *job) {
+// accept makes a job of each message, in order, until intake ends.
+func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, toPrepare, toApply chan<- *job) {
 	for {
 		select {
 		case <-intake.Done():
@@ -135,14 +134,14 @@ func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, 
 		case m := <-messages:
 			j := &job{msg: m, ready: make(chan struct{}), taken: time.Now(),
 				weight: min(int64(len(m.Data())), inFlightBytes)}
-			if s.room.Acquire(intake, j.weight) != nil {
+			if s.inFlight.Acquire(intake, j.weight) != nil {
 				return
 			}
 			select {
-			case order <- j: // every job in work is in order too, except one that waits to be applied
-				work <- j
+			case toApply <- j: // every job in toPrepare is in toApply too, except one that applyBatches waits for
+				toPrepare <- j
 			case <-intake.Done():
-				s.room.Release(j.weight)
+				s.inFlight.Release(j.weight)
 				return
 			}
 		}

@@ -51,13 +51,13 @@ type Service struct {
 	metrics *metrics
 	outbox  *outbox
 
-	edits sync.Map // chan edited by id, of those who wait here
+	edits sync.Map // chan editResult by id: calls of Edit that wait
 
-	room *semaphore.Weighted // of inFlightBytes; held from intake to commit
+	inFlight *semaphore.Weighted // of inFlightBytes; held from intake to commit
 
 	base       atomic.Uint64   // applied sequence = base + stream sequence
 	attached   string          // identity of the stream whose messages are applied; of Run
-	past       []past          // what was applied, a minute apart, the oldest first; of purge
+	history    []mark          // what was applied, a minute apart, the oldest first; of purge
 	ending     context.Context // of Run: done when the intake ends
 	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
 	oldest     atomic.Int64    // when the oldest message in work was taken from the bus, in ns since 1970; 0: none
@@ -84,7 +84,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	s.metrics = newMetrics(s)
 	_, began := cfg.Index.Applied()
 	s.outbox = &outbox{js: s.js, stream: cfg.Streams.Prefix + bus.StreamVerdicts, index: cfg.Index, log: cfg.Logger,
-		kick: make(chan struct{}, 1), foreign: s.metrics.foreign, began: began}
+		woken: make(chan struct{}, 1), foreign: s.metrics.foreign, began: began}
 	if cfg.Bus == nil {
 		s.outbox.catchesUp = func(ctx context.Context) (bool, error) {
 			info, err := s.items.Info(ctx)
@@ -218,7 +218,6 @@ type metrics struct {
 	foreign prometheus.Counter
 }
 
-// newMetrics registers the metrics of a service.
 func newMetrics(s *Service) *metrics {
 	auto := promauto.With(s.cfg.Metrics)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_ingest_oldest_seconds",

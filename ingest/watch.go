@@ -14,9 +14,9 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// check returns nil if the bus would take an item now, and what it says of ITEMS if it answers. It creates streams of
-// events and dead letters that are gone.
-func (s *Service) check(ctx context.Context) (*jetstream.StreamInfo, error) {
+// checkStreams returns nil if the bus would take an item now, and what it says of ITEMS if it answers. It creates
+// streams of events and dead letters that are gone.
+func (s *Service) checkStreams(ctx context.Context) (*jetstream.StreamInfo, error) {
 	for _, name := range []string{bus.StreamVerdicts, bus.StreamDead} {
 		_, err := s.js.Stream(ctx, s.cfg.Streams.Prefix+name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -39,8 +39,8 @@ func (s *Service) Waiting(last uint64) uint64 { return last - min(last, s.applie
 // Trouble is why items that were taken wait for their verdicts; nil: they do not.
 func (s *Service) Trouble() error { return s.trouble.Err() }
 
-// longest is the age from which an item in work is an alarm: the worst text takes half a second.
-const longest = 30 * time.Second
+// maxAge is the age from which an item in work is an alarm: the worst text takes half a second.
+const maxAge = 30 * time.Second
 
 // age is that of the oldest item in work.
 func (s *Service) age() time.Duration {
@@ -58,7 +58,7 @@ func (s *Service) Ready() error {
 	if err := cmp.Or(s.Trouble(), s.publishing.Err()); err != nil {
 		return err
 	}
-	if age := s.age(); age > longest {
+	if age := s.age(); age > maxAge {
 		return fmt.Errorf("ingest: the oldest item in work has been for %v", age.Round(time.Second))
 	}
 	if _, known := s.cfg.Index.Applied(); known < s.outbox.ahead.Load() {

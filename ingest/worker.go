@@ -29,9 +29,8 @@ type job struct {
 	weight   int64         // its share of inFlightBytes
 }
 
-// prepareJobs is one worker.
-func (s *Service) prepareJobs(ctx context.Context, work <-chan *job) error {
-	for j := range work {
+func (s *Service) prepareJobs(ctx context.Context, toPrepare <-chan *job) error {
+	for j := range toPrepare {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -97,14 +96,13 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 		return err
 	}
 	j.mutation.Article = a
-	if err := s.cfg.Index.Preview(ctx, a, j.mutation.At); err != nil {
-		// The index then judges without it.
-		s.log.DebugContext(ctx, "preview", "error", err)
+	if err := s.cfg.Index.CompareAhead(ctx, a, j.mutation.At); err != nil {
+		// The index then compares all in its turn.
+		s.log.DebugContext(ctx, "compare ahead", "error", err)
 	}
 	return nil
 }
 
-// decodeEdit reads the payload of an edit.
 func decodeEdit(payload []byte) (*index.Edit, error) {
 	e := new(index.Edit)
 	if err := json.Unmarshal(payload, e); err != nil {

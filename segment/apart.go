@@ -8,12 +8,12 @@ import (
 // apartLeast is how many single characters in a row count as set apart on purpose.
 const apartLeast = 12
 
-// apart finds characters that only set the other characters of a text apart, one by one (你 好 2 0 2 3,
+// setApart finds characters that only set the other characters of a text apart, one by one (你 好 2 0 2 3,
 // 你.好.2.0.2.3); nearly always it finds none. Figures and Latin words come together again only in a stretch of
 // at least apartLeast characters, a third of them ideographs. A filler that stands alone between two characters
 // of the stretch is hidden; where more stands between them, as the punctuation of the text does, its first and
 // its last character are hidden if they are fillers.
-func (f *folds) apart(s string) (hidden []span) {
+func (f *folds) setApart(s string) (hidden []span) {
 	var stretch []span // characters with something between each and the next
 	ideographs, end := 0, -1
 	together, between := false, false
@@ -88,7 +88,6 @@ func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
 	return hidden
 }
 
-// without returns s without the hidden spans.
 func without(s string, hidden []span) string {
 	var b strings.Builder
 	from := 0

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// escaped feeds text with character references.
-func (n *normalizer) escaped(s string) {
+// feedEscaped feeds text with character references.
+func (n *normalizer) feedEscaped(s string) {
 	if strings.IndexByte(s, '&') >= 0 {
 		s = html.UnescapeString(s)
 	}
-	n.text(s)
+	n.feedText(s)
 }
 
-// text feeds plain text.
-func (n *normalizer) text(s string) {
-	if hidden := n.folds.apart(s); hidden != nil {
+// feedText feeds plain text.
+func (n *normalizer) feedText(s string) {
+	if hidden := n.folds.setApart(s); hidden != nil {
 		s = without(s, hidden)
 	}
 	if needsComposing(s) {
@@ -29,7 +29,7 @@ func (n *normalizer) text(s string) {
 		if len(n.out) > MaxForm {
 			return
 		}
-		n.rune(r)
+		n.feedRune(r)
 	}
 }
 
@@ -53,9 +53,9 @@ func needsComposing(s string) bool {
 	return false
 }
 
-// traced feeds plain text as text does, and records where its characters come from.
-func (n *normalizer) traced(s string) {
-	hidden := n.folds.apart(s)
+// feedTraced feeds plain text as feedText does, and records where its characters come from.
+func (n *normalizer) feedTraced(s string) {
+	hidden := n.folds.setApart(s)
 	composing := needsComposing(without(s, hidden))
 	shown, from := make([]byte, 0, len(s)), make([]int, 0, len(s)) // what is fed, and the place of each byte in s
 	for i := 0; i < len(s); {
@@ -79,7 +79,7 @@ func (n *normalizer) traced(s string) {
 			part = norm.NFKC.String(string(shown[i : i+size]))
 		}
 		for _, r := range part {
-			n.rune(r)
+			n.feedRune(r)
 		}
 		for len(n.origin) < len(n.out) {
 			n.origin = append(n.origin, span{from[i], from[i+size-1] + 1})

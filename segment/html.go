@@ -9,12 +9,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// body feeds an article's body, plain text or HTML.
-func (n *normalizer) body(s string) {
+// feedBody feeds an article's body, plain text or HTML.
+func (n *normalizer) feedBody(s string) {
 	if strings.IndexByte(s, '<') >= 0 {
 		markup(s, n)
 	} else {
-		n.escaped(s)
+		n.feedEscaped(s)
 	}
 }
 
@@ -61,7 +61,7 @@ var (
 
 // A sink takes the text of HTML, in which references are still escaped, and what separates its parts.
 type sink interface {
-	escaped(s string)
+	feedEscaped(s string)
 	separate(c class)
 }
 
@@ -77,7 +77,7 @@ func Plain(body string) string {
 
 type plain struct{ strings.Builder }
 
-func (p *plain) escaped(s string) { p.WriteString(html.UnescapeString(s)) }
+func (p *plain) feedEscaped(s string) { p.WriteString(html.UnescapeString(s)) }
 
 func (p *plain) separate(c class) {
 	p.WriteByte(map[class]byte{space: ' ', clause: '\t', paragraph: '\n'}[c])
@@ -97,11 +97,11 @@ func markup(s string, n sink) {
 			return
 		case xhtml.TextToken:
 			if !skip.on() {
-				n.escaped(s[at:end])
+				n.feedEscaped(s[at:end])
 			}
 		case xhtml.CommentToken, xhtml.DoctypeToken:
 			if end == len(s) && s[end-1] != '>' && !skip.on() {
-				n.escaped(s[at:end])
+				n.feedEscaped(s[at:end])
 			}
 		case xhtml.StartTagToken, xhtml.SelfClosingTagToken:
 			name, more := z.TagName()
@@ -109,7 +109,7 @@ func markup(s string, n sink) {
 			if !element(tag, name) || rawText[tag] && open.in(s[end:], tag) {
 				z.NextIsNotRawText()
 				if !skip.on() {
-					n.escaped(s[at:end])
+					n.feedEscaped(s[at:end])
 				}
 				continue
 			}

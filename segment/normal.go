@@ -58,7 +58,7 @@ func (n *normalizer) unhold() {
 	}
 }
 
-func (n *normalizer) rune(r rune) {
+func (n *normalizer) feedRune(r rune) {
 	f := n.folds.of(r)
 	n.raw = r
 	if f.r != r && f.class == ideograph {
@@ -70,14 +70,14 @@ func (n *normalizer) rune(r rune) {
 	}
 	if f.more != "" {
 		for _, r := range f.more {
-			n.folded(n.folds.of(r))
+			n.feedFolded(n.folds.of(r))
 		}
 		return
 	}
-	n.folded(f)
+	n.feedFolded(f)
 }
 
-func (n *normalizer) folded(f fold) {
+func (n *normalizer) feedFolded(f fold) {
 	switch f.class {
 	case drop:
 	case space, clause, sentence, paragraph, stop:
@@ -245,8 +245,8 @@ func thousands(s []byte) bool {
 	return group == 3
 }
 
-// end settles what is open, and returns the normal form.
-func (n *normalizer) end() []byte {
+// finish settles what is open, and returns the normal form.
+func (n *normalizer) finish() []byte {
 	if n.last == digit {
 		n.endNumber(false)
 	}

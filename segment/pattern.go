@@ -21,7 +21,6 @@ type pattern struct {
 	parts      []part
 }
 
-// A part is one element of a pattern.
 type part struct {
 	kind    partKind
 	literal []byte
@@ -261,7 +260,6 @@ func boxEnd(i int, breaks []clauseBreak) int {
 	return -1
 }
 
-// sentenceEnd returns the end of the sentence that i lies in.
 func sentenceEnd(body []byte, i int, breaks []clauseBreak) int {
 	k := sort.Search(len(breaks), func(k int) bool { return breaks[k].at >= i })
 	if k < len(breaks) {

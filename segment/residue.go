@@ -136,8 +136,8 @@ func lastStop(spans []span, breaks []clauseBreak) int {
 // shortTitle is the length in bytes below which a headline is too short to be recognised in the body.
 const shortTitle = 18
 
-// repeated adds the span of the headline, if the body begins with it and goes on.
-func repeated(spans []span, title, body []byte, f *folds) []span {
+// addHeadline adds the span of the headline, if the body begins with it and goes on.
+func addHeadline(spans []span, title, body []byte, f *folds) []span {
 	if len(title) < shortTitle {
 		return spans
 	}

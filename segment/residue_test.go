@@ -124,8 +124,8 @@ func TestResidueList(t *testing.T) {
 		{"一二三四五六七八，ab。C，d，e。九", "一二三四五六七八\n九"},
 	} {
 		n := normalizer{folds: s.current.Load().folds}
-		n.text(c.in)
-		body := n.end()
+		n.feedText(c.in)
+		body := n.finish()
 		body = remove(body, r.find(body, n.breaks, s.current.Load().folds))
 		if string(body) != c.want {
 			t.Errorf("%q: %q remains, want %q", c.in, body, c.want)

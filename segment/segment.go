@@ -168,7 +168,7 @@ func (s *tables) cut(t *Text, title, body string) {
 	if len(t.title.out)+len(t.body.out) <= MaxForm {
 		residue = s.residue.find(t.body.out, t.body.breaks, s.folds)
 	}
-	residue = repeated(residue, t.title.out, t.body.out, s.folds)
+	residue = addHeadline(residue, t.title.out, t.body.out, s.folds)
 	if len(residue) > 0 {
 		t.body.out = remove(t.body.out, residue)
 	}
@@ -187,15 +187,15 @@ func (s *tables) cut(t *Text, title, body string) {
 func (s *tables) normalize(n *normalizer, text string) {
 	n.folds = s.folds
 	n.reset()
-	n.body(text)
-	n.end()
+	n.feedBody(text)
+	n.finish()
 }
 
 // normal is the normal form of plain text.
 func (s *tables) normal(text string) string {
 	n := normalizer{folds: s.folds}
-	n.text(text)
-	return string(n.end())
+	n.feedText(text)
+	return string(n.finish())
 }
 
 // Traced is the normal form of a plain text, and where it comes from. Page residue stands in it as line breaks.
@@ -213,8 +213,8 @@ func (t *Traced) Origin(i int) (start, end int) { return t.from[i].start, t.from
 func (s *Segmenter) Trace(text string) *Traced {
 	tables := s.current.Load()
 	n := normalizer{folds: tables.folds, out: make([]byte, 0, len(text)), origin: make([]span, 0, len(text))}
-	n.traced(text)
-	form := n.end()
+	n.feedTraced(text)
+	form := n.finish()
 	for _, r := range tables.residue.find(form, n.breaks, tables.folds) {
 		for i := r.start; i < r.end; i++ {
 			form[i] = '\n'

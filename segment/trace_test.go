@@ -58,9 +58,9 @@ func TestTraceAligns(t *testing.T) {
 func tracesAsText(t interface{ Fatalf(string, ...any) }, s string) {
 	folds := shipped().current.Load().folds
 	traced, fed := normalizer{folds: folds, title: -1}, normalizer{folds: folds, title: -1}
-	fed.text(s)
-	traced.traced(s)
-	if got, want := string(traced.end()), string(fed.end()); got != want {
+	fed.feedText(s)
+	traced.feedTraced(s)
+	if got, want := string(traced.finish()), string(fed.finish()); got != want {
 		t.Fatalf("%+q is %+q, and traced %+q", s, want, got)
 	}
 }

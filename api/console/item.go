@@ -46,12 +46,12 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 			}
 		}
 	}
-	story, err := c.cfg.Browse.Story(ctx, v.Cluster, 0, 1)
+	cluster, err := c.cfg.Browse.Cluster(ctx, v.Cluster, 0, 1)
 	if !errors.Is(err, index.ErrNotFound) {
 		must.Do(err)
-		v.Cluster, v.Size = story.ID, story.Size
-		v.Leads = story.Lead != nil && story.Lead.ID == it.ID
-		v.Blocked = story.Lead != nil && !v.Leads && story.Lead.Verdict == index.Withdrawn
+		v.Cluster, v.Size = cluster.ID, cluster.Size
+		v.Leads = cluster.Lead != nil && cluster.Lead.ID == it.ID
+		v.Blocked = cluster.Lead != nil && !v.Leads && cluster.Lead.Verdict == index.Withdrawn
 	}
 	if against != "" && against != it.ID {
 		if v.Lead, err = c.cfg.Index.Item(ctx, against); !errors.Is(err, index.ErrNotFound) {

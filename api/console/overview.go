@@ -15,7 +15,7 @@ type overviewView struct {
 	Hours             []hour
 	Most              int64       // items of an hour
 	Ticks             []time.Time // below the hours, evenly spread
-	Stories           []browse.Story
+	Stories           []browse.ClusterBrief
 	Suspects          []browse.SuspectRow
 	Decisions         []index.Decision
 	Precision         browse.Precision
@@ -44,7 +44,7 @@ func (c *Console) overview(ctx context.Context, p *page) string {
 	for t := range 5 {
 		v.Ticks = append(v.Ticks, first.Add(time.Duration(t)*chartHours/4*time.Hour))
 	}
-	v.Stories = must.Get(c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})).Stories
+	v.Stories = must.Get(c.cfg.Browse.Clusters(ctx, browse.ClusterQuery{Limit: 8})).Clusters
 	v.Suspects = must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})).Rows
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}))
 	v.Precision = must.Get(c.cfg.Browse.Precision(ctx))

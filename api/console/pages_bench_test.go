@@ -76,7 +76,7 @@ func BenchmarkPages(b *testing.B) {
 		Rejudge: func(context.Context, ...string) (*exec.Cmd, error) { return nil, errors.New("not here") }}); err != nil {
 		b.Fatal(err)
 	}
-	largest, err := model.Stories(ctx, browse.StoryQuery{Sort: "size", Limit: 100})
+	largest, err := model.Clusters(ctx, browse.ClusterQuery{Sort: "size", Limit: 100})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func BenchmarkPages(b *testing.B) {
 				text := []rune(*it.Body)
 				filled := strings.NewReplacer("%excerpt", url.QueryEscape(string(text[len(text)/3:len(text)*2/3])), "%body", url.QueryEscape(string(text)), "%item", fmt.Sprint(1+r.IntN(seedItems)), "%source", source(r),
 					"%words", url.QueryEscape(pick(r, places)+pick(r, objects)),
-					"%story", fmt.Sprint(largest.Stories[r.IntN(len(largest.Stories))].ID)).Replace(path)
+					"%story", fmt.Sprint(largest.Clusters[r.IntN(len(largest.Clusters))].ID)).Replace(path)
 				rec := httptest.NewRecorder()
 				start := time.Now()
 				e.ServeHTTP(rec, httptest.NewRequestWithContext(ctx, http.MethodGet, filled, nil))

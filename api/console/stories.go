@@ -18,7 +18,7 @@ import (
 )
 
 type clustersView struct {
-	Stories []browse.Story
+	Stories []browse.ClusterBrief
 	Next    string
 	Sort    string
 	Filter  url.Values
@@ -27,7 +27,7 @@ type clustersView struct {
 }
 
 func (c *Console) clusters(ctx context.Context, p *page) string {
-	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"),
+	q := browse.ClusterQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"),
 		Cursor: p.e.QueryParam("cursor")}
 	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.Parameter("words")}
 	q.MinSize = int(p.number("size"))
@@ -37,8 +37,8 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 	if v.Words != "" {
 		q.Clusters = c.cfg.Index.VersionClusters(must.Get(Find(ctx, c.cfg.Browse, c.cfg.Segmenter, v.Words, 800)))
 	}
-	list := must.Get(c.cfg.Browse.Stories(ctx, q))
-	v.Stories, v.Next = list.Stories, list.Next
+	list := must.Get(c.cfg.Browse.Clusters(ctx, q))
+	v.Stories, v.Next = list.Clusters, list.Next
 	for _, s := range must.Get(c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 0, 60)) {
 		v.Sources = append(v.Sources, s.Name)
 	}
@@ -46,7 +46,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 }
 
 type clusterView struct {
-	*browse.StoryView
+	*browse.ClusterView
 	Decisions []index.Decision
 	Blocked   bool
 	Tellings  int // of its story
@@ -55,15 +55,15 @@ type clusterView struct {
 const memberPage = 40
 
 func (c *Console) cluster(ctx context.Context, p *page) string {
-	story := must.Get(c.cfg.Browse.Story(ctx, uint32(p.number("id")), uint32(p.number("after")), memberPage))
-	v := &clusterView{StoryView: story}
-	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
-	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
-	v.Tellings = len(must.Get(stories.Tellings(ctx, c.cfg.Index.Tables(), c.storyOf(ctx, story.ID))))
-	if story.Lead != nil {
-		p.Title = p.Line(story.Lead.Title)
+	cluster := must.Get(c.cfg.Browse.Cluster(ctx, uint32(p.number("id")), uint32(p.number("after")), memberPage))
+	v := &clusterView{ClusterView: cluster}
+	v.Blocked = cluster.Lead != nil && cluster.Lead.Verdict == index.Withdrawn
+	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: cluster.ID, Limit: 20}))
+	v.Tellings = len(must.Get(stories.Tellings(ctx, c.cfg.Index.Tables(), c.storyOf(ctx, cluster.ID))))
+	if cluster.Lead != nil {
+		p.Title = p.Line(cluster.Lead.Title)
 	}
-	return p.show("cluster", "clusters", fmt.Sprint("同文组 ", story.ID), fmt.Sprint("Cluster ", story.ID), v)
+	return p.show("cluster", "clusters", fmt.Sprint("同文组 ", cluster.ID), fmt.Sprint("Cluster ", cluster.ID), v)
 }
 
 func (c *Console) storyOf(ctx context.Context, cluster uint32) uint32 {
@@ -71,7 +71,7 @@ func (c *Console) storyOf(ctx context.Context, cluster uint32) uint32 {
 }
 
 type storyView struct {
-	*browse.Chain
+	*browse.Story
 	Copies  int
 	Spreads []spread // of whom most copies are, at most three
 }
@@ -83,7 +83,7 @@ type spread struct {
 
 // story shows the first telling, what each later one added, and which sources copied that.
 func (c *Console) story(ctx context.Context, p *page) string {
-	v := &storyView{Chain: must.Get(browse.ReadChain(ctx, c.cfg.Browse, uint32(p.number("id")), memberPage))}
+	v := &storyView{Story: must.Get(browse.ReadStory(ctx, c.cfg.Browse, uint32(p.number("id")), memberPage))}
 	copies := map[string]int{}
 	for i := range v.Tellings {
 		t := &v.Tellings[i]
@@ -110,7 +110,7 @@ type intoView struct {
 	Cluster uint32      // that is merged
 	Into    string      // as it was given
 	Lead    *index.Item // of the cluster merged
-	Target  *browse.StoryView
+	Target  *browse.ClusterView
 	Compare *comparison
 	Apart   bool          // the two have hardly any text in common
 	Joins   bool          // the two clusters are of two stories
@@ -124,8 +124,8 @@ func (c *Console) into(ctx context.Context, p *page) string {
 	if id := p.e.QueryParam("item"); id != "" {
 		v.Item = must.Get(c.cfg.Index.Item(ctx, id))
 		v.Lead, v.Cluster = v.Item, v.Item.Event.Cluster
-	} else if story := must.Get(c.cfg.Browse.Story(ctx, v.Cluster, 0, 1)); story.Lead != nil {
-		v.Cluster, v.Lead = story.ID, must.Get(c.cfg.Index.Item(ctx, story.Lead.ID))
+	} else if cluster := must.Get(c.cfg.Browse.Cluster(ctx, v.Cluster, 0, 1)); cluster.Lead != nil {
+		v.Cluster, v.Lead = cluster.ID, must.Get(c.cfg.Index.Item(ctx, cluster.Lead.ID))
 	}
 	number, err := strconv.ParseUint(strings.TrimPrefix(v.Into, "#"), 10, 32)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *Console) into(ctx context.Context, p *page) string {
 		}
 		return "into"
 	}
-	target, err := c.cfg.Browse.Story(ctx, uint32(number), 0, 1)
+	target, err := c.cfg.Browse.Cluster(ctx, uint32(number), 0, 1)
 	switch {
 	case errors.Is(err, index.ErrNotFound):
 		p.wrong("into", fmt.Sprintf(p.T("没有编号为 %d 的同文组。", "There is no cluster %d."), number))

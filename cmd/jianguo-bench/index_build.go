@@ -50,7 +50,7 @@ func (b *indexBench) insert(ctx context.Context, batch []index.Mutation) {
 	exact := b.x.Policy()
 	exact.Rules, exact.Distance = index.RulesHamming, 0
 	p := b.x.Probe()
-	*p.InForce = p.Matcher.Under(exact)
+	*p.InForce = p.Matcher.WithPolicy(exact)
 	must.Get(b.x.Add(ctx, batch))
 	*p.InForce = p.Matcher
 }

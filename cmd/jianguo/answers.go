@@ -48,8 +48,8 @@ func rejudge(dir string, d disk.Disk, files segmentFlags) func(context.Context, 
 	}
 }
 
-// renewal is what a service answers about a reindex.
-type renewal struct {
+// reindexAnswer is what a service answers about a reindex.
+type reindexAnswer struct {
 	Report *index.ReindexReport `json:"report,omitempty"`
 	Error  string               `json:"error,omitempty"`
 }
@@ -65,7 +65,7 @@ func (s *service) answerReindex() error {
 		go func() {
 			one.Lock()
 			defer one.Unlock()
-			var answer renewal
+			var answer reindexAnswer
 			recipe := string(m.Data)
 			err := must.Catch(func() { answer.Report = s.reindex(recipe) })
 			if err != nil {
@@ -78,7 +78,6 @@ func (s *service) answerReindex() error {
 	return err
 }
 
-// answer answers a request on the bus.
 func (s *service) answer(m *nats.Msg, v any) {
 	data, err := json.Marshal(v)
 	if err == nil && bus.MayAnswer(m.Reply) {

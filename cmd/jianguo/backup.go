@@ -32,7 +32,7 @@ const unfinished = ".unfinished"
 
 // Run copies a data directory. The copy holds everything that was acknowledged before
 // it began.
-func (c *backupCmd) Run(co *streams) error {
+func (c *backupCmd) Run(co *stdio) error {
 	return must.Catch(func() {
 		must.Do(isDataDir(c.Data))
 		if _, err := os.Lstat(c.To); !errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func (c *backupCmd) Run(co *streams) error {
 
 // make makes the copy in a directory that has another name than To, and is marked as unfinished, and verifies it. To is
 // then its name. It panics on errors (must).
-func (c *backupCmd) make(co *streams) {
+func (c *backupCmd) make(co *stdio) {
 	owner, err := datadir.OwnerOf(c.To) // of what is replaced
 	if err != nil {
 		owner = must.Get(datadir.OwnerOf(c.Data))
@@ -91,7 +91,7 @@ func isDataDir(dir string) error {
 
 // copy copies a directory in use with the help of its bus, and any other one file by
 // file. It panics on errors (must).
-func (c *backupCmd) copy(co *streams) {
+func (c *backupCmd) copy(co *stdio) {
 	service := reachFlags{Data: c.Data, busAccess: c.busAccess}
 	if lock := must.Get(service.acquire("backup")); lock != nil {
 		defer lock.Close()
@@ -110,7 +110,7 @@ func (c *backupCmd) copy(co *streams) {
 // copyLive waits until the files contain every message that the bus has acknowledged.
 // Of the bus itself only dead letters are copied: a restored service publishes events
 // again from the catalogue. It panics on errors (must).
-func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) {
+func (c *backupCmd) copyLive(co *stdio, conn *nats.Conn, prefix string) {
 	exposures, err := bus.JetStream(conn).Stream(co.ctx, prefix+eventlog.StreamName)
 	must.Dof(err, "stream %s", eventlog.StreamName)
 	_, err = os.Stat(filepath.Join(c.Data, datadir.Exposures))

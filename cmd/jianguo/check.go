@@ -19,8 +19,7 @@ type checkCmd struct {
 	File string     `arg:"" optional:"" help:"An item as JSON, or plain text; - is standard input." default:"-"`
 }
 
-// Run prints the verdict that an article would get.
-func (c *checkCmd) Run(co *streams) error {
+func (c *checkCmd) Run(co *stdio) error {
 	return must.Catch(func() {
 		e := c.ask(co, readDocument(co, c.File))
 		if c.JSON {
@@ -44,7 +43,7 @@ func (c *checkCmd) Run(co *streams) error {
 }
 
 // ask asks a service. It panics on errors (must).
-func (c *checkCmd) ask(co *streams, it *ingest.Item) (e index.Event) {
+func (c *checkCmd) ask(co *stdio, it *ingest.Item) (e index.Event) {
 	conn := must.Get(c.To.reach(co))
 	defer conn.Close()
 	reply, err := conn.RequestWithContext(co.ctx, bus.SubjectCheck, must.Get(json.Marshal(it)))

@@ -43,7 +43,7 @@ type deadReplayCmd struct{ deadChoice }
 type deadDropCmd struct{ deadChoice }
 
 // with calls f, which may panic (must), with the dead letters of a service. It does nothing if there are none.
-func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters)) error {
+func (c *deadCmd) with(co *stdio, f func(*bus.DeadLetters)) error {
 	conn, err := c.To.reach(co)
 	if err != nil {
 		return err
@@ -56,8 +56,7 @@ func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters)) error {
 	return must.Catch(func() { f(must.Get(d, err)) })
 }
 
-// Run lists dead letters.
-func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
+func (c *deadListCmd) Run(co *stdio, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) {
 		for _, l := range must.Get(d.List(co.ctx, c.After, c.Limit)) {
 			if c.JSON {
@@ -70,8 +69,7 @@ func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 	})
 }
 
-// Run prints the payload of one.
-func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
+func (c *deadShowCmd) Run(co *stdio, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) {
 		out := co.raw
 		if progressTo(out).terminal {
@@ -81,18 +79,16 @@ func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
 	})
 }
 
-// Run publishes dead letters again.
-func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
+func (c *deadReplayCmd) Run(co *stdio, parent *deadCmd) error {
 	return c.each(co, parent, (*bus.DeadLetters).Replay, "replayed")
 }
 
-// Run removes dead letters.
-func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
+func (c *deadDropCmd) Run(co *stdio, parent *deadCmd) error {
 	return c.each(co, parent, (*bus.DeadLetters).Drop, "dropped")
 }
 
 // each calls f with the number of each letter, and prints how many were done, and why others were not.
-func (c *deadChoice) each(co *streams, parent *deadCmd, f func(*bus.DeadLetters, context.Context, uint64) error,
+func (c *deadChoice) each(co *stdio, parent *deadCmd, f func(*bus.DeadLetters, context.Context, uint64) error,
 	done string) error {
 	if c.All == (len(c.Numbers) > 0) {
 		return errors.New("which? give numbers from `jianguo dead list`, or --all")

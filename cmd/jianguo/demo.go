@@ -41,8 +41,7 @@ type expectation struct {
 
 func (c *demoCmd) apply(f *serveFlags) { f.Listen, f.NATSListen = c.Listen, c.NATSListen }
 
-// Run serves the sample corpus.
-func (c *demoCmd) Run(co *streams) (err error) {
+func (c *demoCmd) Run(co *stdio) (err error) {
 	dir := c.Data
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "jianguo-demo-"); err != nil {
@@ -59,7 +58,7 @@ func (c *demoCmd) Run(co *streams) (err error) {
 }
 
 // show publishes the sample, shows its verdicts, and waits for the end of the demo. It panics on errors (must).
-func (c *demoCmd) show(co *streams, s *ownService, dir string) {
+func (c *demoCmd) show(co *stdio, s *ownService, dir string) {
 	conn := must.Get((&reachFlags{Data: dir}).reach(co))
 	defer conn.Close()
 

@@ -16,14 +16,14 @@ import (
 )
 
 // openIndex opens a catalogue that no service uses.
-func openIndex(co *streams, dir string, s *segment.Segmenter, cfg index.Config) (*index.Index, error) {
+func openIndex(co *stdio, dir string, s *segment.Segmenter, cfg index.Config) (*index.Index, error) {
 	cfg.Dir, cfg.SweepEvery, cfg.Logger = dir, -1, co.log
 	return index.Open(co.ctx, ingest.IndexConfig(s, cfg))
 }
 
 // readDocument reads an article from a file, "-" for standard input: a JSON object if it begins with { or has a name in
 // .json, or else plain text. It panics on errors (must).
-func readDocument(co *streams, name string) *ingest.Item {
+func readDocument(co *stdio, name string) *ingest.Item {
 	r, file := must.Get2(jsonl.Open(co.in, name))
 	defer file.Close()
 	it, err := decodeDocument(r, strings.HasSuffix(name, ".json"))

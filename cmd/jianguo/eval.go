@@ -32,7 +32,6 @@ type evalCmd struct {
 	segmentFlags
 }
 
-// evaluation is the result of one run.
 type evaluation struct {
 	At      time.Time          `json:"at"`
 	Version string             `json:"version"`
@@ -42,8 +41,7 @@ type evaluation struct {
 	Pairs   []*eval.Report     `json:"pairs,omitempty"`
 }
 
-// Run measures detection quality on documents and labels.
-func (c *evalCmd) Run(co *streams) error {
+func (c *evalCmd) Run(co *stdio) error {
 	if err := c.wanted(); err != nil {
 		return err
 	}
@@ -92,7 +90,7 @@ func (c *evalCmd) wanted() error {
 }
 
 // documents feeds the documents and measures what is asked of them. It panics on errors (must).
-func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) {
+func (c *evalCmd) documents(co *stdio, cfg eval.Config, e *evaluation) {
 	items, labels := readItems(co, c.Docs), c.readLabels(co)
 	if c.Labelled {
 		labelled := map[string]bool{}
@@ -113,7 +111,7 @@ func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) {
 }
 
 // readLabels reads all files of labels, or the wanted half of them. It panics on errors (must).
-func (c *evalCmd) readLabels(co *streams) (labels []eval.Label) {
+func (c *evalCmd) readLabels(co *stdio) (labels []eval.Label) {
 	for _, name := range c.Labels {
 		labels = append(labels, must.Get(eval.ReadLabels(co.in, name))...)
 	}
@@ -123,7 +121,7 @@ func (c *evalCmd) readLabels(co *streams) (labels []eval.Label) {
 func (c *evalCmd) inHalf(a, b string) bool { return c.Half == "" || c.Half == eval.Half(a, b) }
 
 // readPairs reads a file of pairs of texts, or the wanted half of it. It panics on errors (must).
-func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair) {
+func (c *evalCmd) readPairs(co *stdio, name string) (pairs []eval.TextPair) {
 	must.Do(jsonl.Read(co.in, name, func(_ int, line []byte) error {
 		p, err := eval.ReadTextPair(line)
 		if c.inHalf(p.Source, p.Target) {
@@ -136,7 +134,7 @@ func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair) {
 
 // readItems reads documents. It leaves out those that the service would refuse, and
 // counts them. It panics on errors (must).
-func readItems(co *streams, files []string) (items []*ingest.Item) {
+func readItems(co *stdio, files []string) (items []*ingest.Item) {
 	refused := 0
 	for _, name := range files {
 		must.Do(jsonl.Read(co.in, name, func(number int, line []byte) error {

@@ -25,8 +25,7 @@ type explainCmd struct {
 	segmentFlags
 }
 
-// Run explains how two texts are judged.
-func (c *explainCmd) Run(co *streams) error {
+func (c *explainCmd) Run(co *stdio) error {
 	if c.A == "-" && c.B == "-" {
 		return errors.New("standard input can be one of the two, not both")
 	}
@@ -43,7 +42,7 @@ func (c *explainCmd) Run(co *streams) error {
 }
 
 // items reads both items, the earlier one first, and the policy of the directory. It panics on errors (must).
-func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *ingest.Item) {
+func (c *explainCmd) items(co *stdio, policy *index.Policy) (earlier, later *ingest.Item) {
 	if c.Data == "" {
 		return readItem(co, c.A), readItem(co, c.B)
 	}
@@ -64,7 +63,7 @@ func (c *explainCmd) items(co *streams, policy *index.Policy) (earlier, later *i
 
 // lookUp finds an item by its id, or reads it as a file. The stored item is nil for a
 // file. It panics on errors (must).
-func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item) {
+func lookUp(co *stdio, x *index.Index, name string) (*ingest.Item, *index.Item) {
 	stored, err := x.Item(co.ctx, name)
 	if _, missing := os.Stat(name); name == "-" || errors.Is(err, index.ErrNotFound) && missing == nil {
 		return readItem(co, name), nil
@@ -77,7 +76,7 @@ func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item
 }
 
 // readItem reads an article, named as its file where it has no id. It panics on errors (must).
-func readItem(co *streams, name string) *ingest.Item {
+func readItem(co *stdio, name string) *ingest.Item {
 	it := readDocument(co, name)
 	it.ID = cmp.Or(it.ID, name)
 	return it

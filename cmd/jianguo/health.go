@@ -17,7 +17,7 @@ type healthCmd struct {
 }
 
 // Run asks the service that holds a data directory how it is, and fails if it is not well.
-func (c *healthCmd) Run(co *streams) error {
+func (c *healthCmd) Run(co *stdio) error {
 	return must.Catch(func() {
 		holder, err := datadir.ReadHolder(c.Data)
 		must.Dof(err, "no service has used the data directory")

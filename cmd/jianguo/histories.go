@@ -26,8 +26,8 @@ func (f *serveFlags) kinds(s *service) []string {
 	return kinds
 }
 
-// shared connects to the Redis of users' histories; nil: they are in the data directory.
-func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (*exposure.Shared, error) {
+// openShared connects to the Redis of users' histories; nil: they are in the data directory.
+func (f *serveFlags) openShared(co *stdio, s *service, js jetstream.JetStream) (*exposure.Shared, error) {
 	if f.ExposureStore == "" {
 		return nil, nil
 	}
@@ -39,22 +39,22 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (*e
 	if err != nil {
 		return nil, fmt.Errorf("--exposure-store: %w", err)
 	}
-	together := &exposure.Shared{Redis: conn}
+	shared := &exposure.Shared{Redis: conn}
 	err = bus.RetryWhileAway(co.ctx, co.log, busWait, func() error {
 		return must.Catch(func() {
 			bucket := func(ctx context.Context) (jetstream.KeyValue, error) {
 				return redis.Bucket(ctx, js, plan.Prefix, plan.Replicas)
 			}
 			kv := must.Get(bucket(co.ctx))
-			together.Owners = &redis.Owners{KV: kv, Bucket: bucket, Name: s.name, Logger: co.log}
-			together.Acks = must.Get(redis.Listen(s.conn, together.Redis))
+			shared.Owners = &redis.Owners{KV: kv, Bucket: bucket, Name: s.name, Logger: co.log}
+			shared.Acks = must.Get(redis.Listen(s.conn, shared.Redis))
 		})
 	})
-	return together, wrap.Err(err, "--exposure-store")
+	return shared, wrap.Err(err, "--exposure-store")
 }
 
-// log is how the log of exposures is made.
-func (f *serveFlags) log(s *service) eventlog.Config {
+// logConfig is how the log of exposures is made.
+func (f *serveFlags) logConfig(s *service) eventlog.Config {
 	embedded := s.bus
 	var witness func(time.Time) // the embedded bus has the clock of this process
 	if embedded == nil {

@@ -51,7 +51,7 @@ type summary struct {
 }
 
 // Run publishes files and waits for all verdicts.
-func (c *ingestCmd) Run(co *streams) error {
+func (c *ingestCmd) Run(co *stdio) error {
 	var own *ownService
 	conn, err := c.To.reach(co)
 	if errors.Is(err, datadir.ErrIdle) && !c.Create {
@@ -69,7 +69,7 @@ func (c *ingestCmd) Run(co *streams) error {
 }
 
 // publish publishes the files and prints what became of the items. It panics on errors (must).
-func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
+func (c *ingestCmd) publish(co *stdio, conn *nats.Conn) {
 	defer conn.Close()
 	each := func(*index.Event) {}
 	var unwritten error
@@ -93,7 +93,7 @@ func (c *ingestCmd) publish(co *streams, conn *nats.Conn) {
 	must.Do(end)
 }
 
-// silence is after what time without a verdict, from the first item on, an ingest says noVerdict.
+// silence is how long after its first item an ingest waits for a verdict before it says noVerdict.
 const (
 	silence   = 5 * time.Second
 	noVerdict = "jianguo: no verdict yet: is a service running on this bus? Items wait there for one"
@@ -101,7 +101,7 @@ const (
 
 // publishFiles publishes every line of the files up to one that cannot be read, waits for the verdicts, and calls each
 // with their events. It ends with the first item of which the bus says nothing. It panics on errors (must).
-func publishFiles(co *streams, conn *nats.Conn, files []string, each func(*index.Event)) (_ *summary, end error) {
+func publishFiles(co *stdio, conn *nats.Conn, files []string, each func(*index.Event)) (_ *summary, end error) {
 	s := new(summary)
 	counts := map[index.Verdict]*int{index.Unique: &s.Unique, index.Suspect: &s.Suspect,
 		index.Duplicate: &s.Duplicate, index.Withdrawn: &s.Failed} // withdrawn earlier: not published

@@ -15,7 +15,7 @@ import (
 // importOld begins to import the users of the store that the platform had before, if there is one: it reports the part
 // of a user's history that the policy of the default history keeps beside what the user has seen since, and then that
 // the user is imported. It panics on errors (must).
-func (f *legacyFlags) importOld(co *streams, s *service, zone *time.Location) {
+func (f *legacyFlags) importOld(co *stdio, s *service, zone *time.Location) {
 	if f.LegacyRedis == "" {
 		return
 	}

@@ -62,8 +62,8 @@ type cli struct {
 	Version versionCmd `cmd:"" help:"Print version, commit, recipe and policy."`
 }
 
-// streams are the inputs and outputs of a command.
-type streams struct {
+// stdio are the inputs and outputs of a command.
+type stdio struct {
 	ctx      context.Context
 	in       io.Reader
 	out      io.Writer // printable
@@ -110,7 +110,7 @@ func (p printable) Write(b []byte) (int, error) {
 }
 
 // print prints a value as an indented JSON document. It panics on errors (must).
-func (co *streams) print(v any) {
+func (co *stdio) print(v any) {
 	out := json.NewEncoder(co.out)
 	out.SetIndent("", " ")
 	must.Do(out.Encode(v))
@@ -158,7 +158,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintln(printable{errOut}, "jianguo:", err)
 		return 1
 	}
-	co := &streams{ctx: ctx, in: input{ctx, in}, out: printable{out}, raw: out, err: errOut,
+	co := &stdio{ctx: ctx, in: input{ctx, in}, out: printable{out}, raw: out, err: errOut,
 		log:      slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel})),
 		progress: progressTo(errOut)}
 	warnOfVariables(co.log, variables(command.Model.Node), os.Environ())
@@ -239,8 +239,7 @@ type versionCmd struct {
 	segmentFlags
 }
 
-// Run prints version, commit, recipe and policy.
-func (c *versionCmd) Run(co *streams) error {
+func (c *versionCmd) Run(co *stdio) error {
 	commit := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

@@ -32,7 +32,7 @@ type migrateCmd struct {
 }
 
 // Run moves users' histories between a data directory and the Redis of a fleet.
-func (c *migrateCmd) Run(co *streams) error {
+func (c *migrateCmd) Run(co *stdio) error {
 	return must.Catch(func() {
 		must.Do(isDataDir(c.Data))
 		lock := must.Get(datadir.Acquire(c.Data, datadir.Holder{Command: "migrate"}))
@@ -67,7 +67,7 @@ func (c *migrateCmd) Run(co *streams) error {
 
 // export puts what the Redis holds in the place of the state file, once all reports are applied. It panics on errors
 // (must).
-func (c *migrateCmd) export(co *streams, m *exposure.Move, js jetstream.JetStream) {
+func (c *migrateCmd) export(co *stdio, m *exposure.Move, js jetstream.JetStream) {
 	for p := range redis.Partitions {
 		at, err := m.Redis.Progress(co.ctx, p)
 		if err == nil {

@@ -17,7 +17,7 @@ type ownService struct {
 
 // startService starts a service on a directory. Its flags are those that arguments and the environment say; set
 // changes them. The command ends with its terminal, but for nohup, and with the reader of its output, in order.
-func startService(co *streams, dir string, args []string, set func(*serveFlags)) (*ownService, error) {
+func startService(co *stdio, dir string, args []string, set func(*serveFlags)) (*ownService, error) {
 	var flags serveFlags
 	if _, err := newParser(&flags).Parse(args); err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (f *reachFlags) acquire(command string) (*datadir.Lock, error) {
 }
 
 // reach connects to the bus of a running service.
-func (f *reachFlags) reach(co *streams) (*nats.Conn, error) {
+func (f *reachFlags) reach(co *stdio) (*nats.Conn, error) {
 	if err := f.choose(); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
 
 // connect connects to the bus of a running service. If the bus does not permit what the command does, the context of
 // the command ends with an error that says so.
-func (f *reachFlags) connect(co *streams) (*nats.Conn, error) {
+func (f *reachFlags) connect(co *stdio) (*nats.Conn, error) {
 	permitted, giveUp := context.WithCancelCause(co.ctx)
 	co.ctx = permitted
 	options := append(append(f.options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription,

@@ -27,7 +27,7 @@ type reindexCmd struct {
 
 // Run brings a data directory to the recipe of this program, dictionary and residue
 // list. A service that runs on the directory does it without a stop.
-func (c *reindexCmd) Run(co *streams) error {
+func (c *reindexCmd) Run(co *stdio) error {
 	return must.Catch(func() {
 		must.Do(isDataDir(c.Data))
 		report := c.reindex(co, must.Get(c.segmenter()))
@@ -40,10 +40,10 @@ func (c *reindexCmd) Run(co *streams) error {
 }
 
 // reindex has the service that runs reindex the directory, or does it in this process. It panics on errors (must).
-func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter) (report *index.ReindexReport) {
+func (c *reindexCmd) reindex(co *stdio, seg *segment.Segmenter) (report *index.ReindexReport) {
 	where := reachFlags{Data: c.Data, busAccess: c.busAccess}
 	if lock := must.Get(where.acquire("reindex")); lock != nil {
-		err := must.Catch(func() { report = alone(co, seg, c.Data) })
+		err := must.Catch(func() { report = reindexAlone(co, seg, c.Data) })
 		err = wrap.Err(err, "not finished; completed work is kept, run it again to continue")
 		must.Do(errors.Join(err, lock.Close()))
 		return report
@@ -53,8 +53,8 @@ func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter) (report *index
 	return must.Get(askToReindex(co, conn, seg.Recipe()))
 }
 
-// alone reindexes a directory that this process has locked. It panics on errors (must).
-func alone(co *streams, seg *segment.Segmenter, dir string) *index.ReindexReport {
+// reindexAlone reindexes a directory that this process has locked. It panics on errors (must).
+func reindexAlone(co *stdio, seg *segment.Segmenter, dir string) *index.ReindexReport {
 	x := must.Get(openIndex(co, dir, seg, index.Config{Progress: co.progress.stages("loading")}))
 	bar := co.progress.stages("reindexing")
 	report, err := x.Reindex(co.ctx, index.ReindexConfig{Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg),
@@ -66,7 +66,7 @@ func alone(co *streams, seg *segment.Segmenter, dir string) *index.ReindexReport
 	return report
 }
 
-func printReindex(co *streams, r *index.ReindexReport) {
+func printReindex(co *stdio, r *index.ReindexReport) {
 	if r.Resumed > 0 {
 		fmt.Fprintf(co.out, "continued after item %d\n", r.Resumed)
 	}
@@ -94,7 +94,7 @@ func printReindex(co *streams, r *index.ReindexReport) {
 
 // askToReindex has a service reindex, and waits for the end. The service goes on with it when
 // this command is interrupted.
-func askToReindex(co *streams, conn *nats.Conn, recipe string) (*index.ReindexReport, error) {
+func askToReindex(co *stdio, conn *nats.Conn, recipe string) (*index.ReindexReport, error) {
 	ctx, cancel := context.WithCancelCause(co.ctx)
 	defer cancel(nil)
 	conn.SetDisconnectErrHandler(func(*nats.Conn, error) {
@@ -104,7 +104,7 @@ func askToReindex(co *streams, conn *nats.Conn, recipe string) (*index.ReindexRe
 	if err != nil {
 		return nil, cmp.Or(context.Cause(ctx), fmt.Errorf("the service: %w", err))
 	}
-	var answer renewal
+	var answer reindexAnswer
 	if err := json.Unmarshal(message.Data, &answer); err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (a *archive) segmenter() *segment.Segmenter {
 // open opens the directory in this process.
 func (a *archive) open(seg *segment.Segmenter) *index.Index {
 	a.t.Helper()
-	x, err := openIndex(&streams{ctx: context.Background()}, a.dir, seg, index.Config{})
+	x, err := openIndex(&stdio{ctx: context.Background()}, a.dir, seg, index.Config{})
 	if err != nil {
 		a.t.Fatal(err)
 	}

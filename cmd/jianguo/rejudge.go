@@ -35,7 +35,6 @@ type rejudgeCmd struct {
 // age is a time as 36h or 7d.
 type age time.Duration
 
-// UnmarshalText reads an age.
 func (a *age) UnmarshalText(text []byte) error {
 	s := string(text)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
@@ -54,8 +53,7 @@ func (a *age) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Run judges what arrived lately again.
-func (c *rejudgeCmd) Run(co *streams) error {
+func (c *rejudgeCmd) Run(co *stdio) error {
 	return must.Catch(func() {
 		segmenter := must.Get(c.segmenter())
 		dir := must.Get(os.MkdirTemp(c.Work, "jianguo-rejudge-"))
@@ -85,7 +83,7 @@ func (c *rejudgeCmd) Run(co *streams) error {
 }
 
 // rejudge judges what has arrived by the policy in force and by the one to try. It panics on errors (must).
-func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) *maintain.Report {
+func (c *rejudgeCmd) rejudge(co *stdio, segmenter *segment.Segmenter, dir string) *maintain.Report {
 	must.Do(isDataDir(c.Data))
 	co.progress.stages("rejudge:")("copying the catalogue", 0, 1)
 	must.Do(maintain.Copy(co.ctx, c.Data, dir))
@@ -100,16 +98,14 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 
 // replay judges what has arrived since a time again by a policy. It leaves the files as they are. It panics on errors
 // (must).
-func (c *rejudgeCmd) replay(co *streams, segmenter *segment.Segmenter, dir string, since time.Time,
+func (c *rejudgeCmd) replay(co *stdio, segmenter *segment.Segmenter, dir string, since time.Time,
 	policy *index.Policy, stage string, each func(*maintain.Replayed)) {
 	x := must.Get(openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Copy: true,
 		Language: c.Language, SnapshotEvery: math.MaxInt64, Progress: co.progress.stages("rejudge: loading")}))
 	defer x.Close()
 	progress := co.progress.stages("rejudge:")
 	must.Do(maintain.Replay(co.ctx, x, since, func(it *index.Item) *index.Article {
-		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published,
-			Revision: it.Event.Revision}
-		return ingest.Prepare(segmenter, &item)
+		return ingest.Prepare(segmenter, ingest.Stored(it))
 	}, each, func(done, total int64) { progress(stage, done, total) }))
 }
 

@@ -16,7 +16,7 @@ type repairCmd struct {
 }
 
 // Run lets a service start without the file of users' histories, which are forgotten.
-func (c *repairCmd) Run(co *streams) error {
+func (c *repairCmd) Run(co *stdio) error {
 	return holding(datadir.AcquireUnchecked, c.Data, "repair", func() {
 		if m := must.Get(datadir.ReadManifest(c.Data)); m != nil && m.Unfinished {
 			must.Do(datadir.Check(c.Data))

@@ -19,8 +19,7 @@ type restoreCmd struct {
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
 }
 
-// Run makes a data directory of a backup.
-func (c *restoreCmd) Run(co *streams) error {
+func (c *restoreCmd) Run(co *stdio) error {
 	to := filepath.Clean(c.To)
 	_, err := os.Lstat(to)
 	replaces := !errors.Is(err, fs.ErrNotExist)

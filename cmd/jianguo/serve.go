@@ -39,7 +39,7 @@ type serveCmd struct {
 }
 
 // Run serves until a signal arrives.
-func (c *serveCmd) Run(co *streams) error {
+func (c *serveCmd) Run(co *stdio) error {
 	s, err := c.open(co, c.Data)
 	if errors.Is(err, context.Canceled) {
 		return nil // stopped during the start
@@ -66,7 +66,7 @@ func (c *serveCmd) Run(co *streams) error {
 var clocks = clock.System
 
 // open opens the parts of the service; nothing runs before run.
-func (f *serveFlags) open(co *streams, dir string) (*service, error) {
+func (f *serveFlags) open(co *stdio, dir string) (*service, error) {
 	s := &service{flags: f, dir: dir, name: rand.Text(), log: co.log, clock: clock.NewSteady(clocks(), co.log),
 		disk: disk.Disk{Dir: dir, Reserve: uint64(f.DiskReserve) << 20}, metrics: prometheus.NewRegistry()}
 	err := must.Catch(func() {
@@ -116,7 +116,7 @@ func (f *serveFlags) openHTTP(s *service) {
 }
 
 // openCore locks the data directory and opens the catalogue.
-func (f *serveFlags) openCore(co *streams, s *service) {
+func (f *serveFlags) openCore(co *stdio, s *service) {
 	var err error
 	s.histories, err = exposure.ReadPolicies(f.ExposurePolicy)
 	must.Dof(err, "--exposure-policy")
@@ -139,7 +139,7 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 }
 
 // openBus opens the bus, and what judges the messages that it has.
-func (f *serveFlags) openBus(co *streams, s *service) {
+func (f *serveFlags) openBus(co *stdio, s *service) {
 	gates := []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(f.kinds(s)...)}}
 	must.Do(f.externalBus.check())
 	if f.NATS != "" {
@@ -166,7 +166,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	must.Do(s.announce())
 }
 
-func (f *serveFlags) openBrowse(co *streams, s *service) {
+func (f *serveFlags) openBrowse(co *stdio, s *service) {
 	s.browse = must.Get(browse.Open(co.ctx, s.index, browse.Config{Words: console.IndexWords(s.segmenter),
 		Logger: co.log, Metrics: s.metrics, Tell: func(silenced *browse.Silenced) error {
 			payload, _ := json.Marshal(silenced) // strings and numbers: no error
@@ -175,7 +175,7 @@ func (f *serveFlags) openBrowse(co *streams, s *service) {
 	s.closers.add(s.browse.Close)
 }
 
-func (f *serveFlags) openAPI(co *streams, s *service) {
+func (f *serveFlags) openAPI(co *stdio, s *service) {
 	parts := console.Parts{Index: s.index, Ingest: s.ingest, Conn: s.conn, Browse: s.browse, Segmenter: s.segmenter,
 		Tokens: s.access.tokens, Logger: co.log, Version: version,
 		Ready: map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.HasSpace}}
@@ -193,22 +193,21 @@ func (f *serveFlags) openMetrics(s *service) {
 	s.metrics.MustRegister(s.exposure.Collectors()...)
 }
 
-// openExposure opens users' histories.
-func (f *serveFlags) openExposure(co *streams, s *service) {
+func (f *serveFlags) openExposure(co *stdio, s *service) {
 	zone, err := time.LoadLocation(f.TimeZone)
 	must.Dof(err, "--time-zone")
 	s.stories = story.New()
 	js := bus.JetStream(s.conn)
 	var dead *bus.DeadLetters
 	must.Do(bus.RetryWhileAway(co.ctx, co.log, busWait, func() error {
-		if s.reports, err = eventlog.Open(co.ctx, js, f.log(s), co.log); err == nil {
+		if s.reports, err = eventlog.Open(co.ctx, js, f.logConfig(s), co.log); err == nil {
 			dead, err = bus.OpenDead(co.ctx, s.conn, f.StreamPrefix)
 		}
 		return err
 	}))
-	together := must.Get(f.shared(co, s, js))
+	shared := must.Get(f.openShared(co, s, js))
 	s.exposure = must.Get(exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures),
-		Log: s.reports, Shared: together, Stories: s.stories,
+		Log: s.reports, Shared: shared, Stories: s.stories,
 		Policies: s.histories.Policies, Kinds: s.histories.Kinds, Scenes: s.histories.Scenes,
 		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20,
 		FlushAge:   f.ExposureFlush,
@@ -228,7 +227,6 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	s.vital = must.Get(datadir.OpenVital(s.dir, co.log))
 }
 
-// freeSpace is a metric.
 func freeSpace(d disk.Disk) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_disk_free_bytes",
 		Help: "Free where the data directory is."}, func() float64 {

@@ -20,7 +20,6 @@ type policyFlags struct {
 	Window     time.Duration `help:"How long a story is known after its last copy." range:"1s..87600h" default:"2160h"`
 }
 
-// policy returns the policy that the flags describe.
 func (f policyFlags) policy() *index.Policy {
 	p := index.DefaultPolicy().At(f.Strictness)
 	if f.News != 0 {
@@ -50,7 +49,6 @@ type busTrust struct {
 	NATSKey   string `name:"nats-key" help:"Its key." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
 }
 
-// options are those of a connection.
 func (f *busTrust) options() (all []nats.Option) {
 	if f.NATSCreds != "" {
 		all = append(all, nats.UserCredentials(f.NATSCreds))

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	relatedStep = 100_000               // events read at a time
-	relatedPoll = 10 * time.Millisecond // after a decision, so soon filters follow it
+	storyEvents = 100_000               // events read at a time
+	storyPoll   = 10 * time.Millisecond // after a decision, so soon filters follow it
 )
 
 // followStories keeps the stories of the filter up to date with the catalogue.
@@ -21,8 +21,8 @@ func followStories(ctx context.Context, view *index.Index, filter *story.Stories
 	for after := uint64(0); ; {
 		_, last := view.Applied()
 		for after < last && ctx.Err() == nil {
-			to := min(after+relatedStep, last)
-			if err := relate(ctx, view, filter, after, to); err != nil {
+			to := min(after+storyEvents, last)
+			if err := updateStories(ctx, view, filter, after, to); err != nil {
 				if ctx.Err() == nil {
 					log.ErrorContext(ctx, "stories of the filter lag behind", "error", err)
 				}
@@ -33,14 +33,14 @@ func followStories(ctx context.Context, view *index.Index, filter *story.Stories
 		if after >= last {
 			filter.SetReady()
 		}
-		if clock.Sleep(ctx, relatedPoll) != nil {
+		if clock.Sleep(ctx, storyPoll) != nil {
 			return
 		}
 	}
 }
 
-// relate gives what the events (after, to] have changed to the stories.
-func relate(ctx context.Context, view *index.Index, filter *story.Stories, after, to uint64) error {
+// updateStories gives the filter the stories that the events (after, to] have changed.
+func updateStories(ctx context.Context, view *index.Index, filter *story.Stories, after, to uint64) error {
 	changed, err := stories.Changed(ctx, view.Tables(), view.Versions, after, to, story.Most)
 	for number, told := range changed {
 		items := make([]story.Item, len(told))

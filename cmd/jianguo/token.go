@@ -32,7 +32,7 @@ type tokenAddCmd struct {
 }
 
 // Run prints the token, which is stored nowhere.
-func (c *tokenAddCmd) Run(co *streams) error {
+func (c *tokenAddCmd) Run(co *stdio) error {
 	if c.Source != nil && len(c.Source) == 0 {
 		return errors.New("--source is empty: name a source, or leave it out for a token that publishes for all")
 	}
@@ -49,8 +49,7 @@ func (c *tokenAddCmd) Run(co *streams) error {
 
 type tokenListCmd struct{ tokenFlags }
 
-// Run lists the tokens.
-func (c *tokenListCmd) Run(co *streams) error {
+func (c *tokenListCmd) Run(co *stdio) error {
 	set, err := tokens.Open(c.Tokens, 0)
 	if err != nil {
 		return err
@@ -68,8 +67,7 @@ type tokenRevokeCmd struct {
 	Which string `arg:"" help:"The id of a token, or the name of one or several." placeholder:"NAME|ID"`
 }
 
-// Run removes tokens.
-func (c *tokenRevokeCmd) Run(co *streams) error {
+func (c *tokenRevokeCmd) Run(co *stdio) error {
 	n, err := tokens.Revoke(c.Tokens, c.Which)
 	if err == nil {
 		fmt.Fprintf(co.err, "%s removed. %s\n", plural(n, "token"), reread)

@@ -25,7 +25,7 @@ type verifyCmd struct {
 }
 
 // Run verifies a data directory, or histories in a Redis; exit code 1: there are problems.
-func (c *verifyCmd) Run(co *streams) error {
+func (c *verifyCmd) Run(co *stdio) error {
 	// A flag comes before what the environment says, which may be that of a service.
 	if c.Data != "" && c.ExposureStore == os.Getenv("JIANGUO_EXPOSURE_STORE") {
 		c.ExposureStore = ""
@@ -54,7 +54,7 @@ func holding(acquire func(string, datadir.Holder) (*datadir.Lock, error), dir, c
 }
 
 // verifyStore verifies histories in a Redis. It panics on errors (must).
-func (c *verifyCmd) verifyStore(co *streams) {
+func (c *verifyCmd) verifyStore(co *stdio) {
 	conn := must.Get(redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo"))
 	defer conn.Close()
 	progress := co.progress.stages("verifying")
@@ -73,7 +73,7 @@ func (c *verifyCmd) verifyStore(co *streams) {
 }
 
 // verify verifies a directory that this process has locked. It panics on errors (must).
-func (c *verifyCmd) verify(co *streams) {
+func (c *verifyCmd) verify(co *stdio) {
 	x := must.Get(index.Open(co.ctx, index.Config{Dir: c.Data, Offline: true, Logger: co.log,
 		Progress: co.progress.stages("verifying")}))
 	r, err := x.Verify(co.ctx)
@@ -98,7 +98,7 @@ func (c *verifyCmd) verify(co *streams) {
 
 // print prints a report as JSON, or its problems and what was verified. It panics on errors (must), also if there are
 // problems.
-func (c *verifyCmd) print(co *streams, report any, problems []string, verified string) {
+func (c *verifyCmd) print(co *stdio, report any, problems []string, verified string) {
 	verdict := "whole"
 	if len(problems) > 0 {
 		verdict = plural(len(problems), "problem")

@@ -12,7 +12,6 @@ package quantity
 // Kind is what a Value measures.
 type Kind uint8
 
-// The kinds.
 const (
 	Count   Kind = iota // a number, with or without a unit: 3000元, 25%, 两例, 5分钟
 	Date                // a year, month or day: 2023年8月, 9日

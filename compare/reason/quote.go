@@ -150,8 +150,8 @@ var (
 )
 
 // sentences calls f with the item's sentences, or the first clauses of long ones, without the page residue that they
-// begin with. One that goes on behind residue and a pause may be a headline that runs into a sentence; whose a speech
-// is, is said elsewhere.
+// begin with. One that goes on behind residue and a pause may be a headline that runs into a sentence. A clause before
+// a colon and a quotation alone are left out: of a speech, either says half.
 func (p *pair) sentences(marks []byte, f func(said string, start, end int, cut bool)) {
 	for _, at := range sentence.FindAllStringIndex(p.later.Text, -1) {
 		text, begins, left := p.later.Text[at[0]:at[1]], 0, at[1]-at[0]
@@ -171,7 +171,7 @@ func (p *pair) sentences(marks []byte, f func(said string, start, end int, cut b
 			if end > left || end-begins > 2*utf8.UTFMax*quoteMost { // far too long: a text may have no full stop
 				continue
 			}
-			said := whole(strings.Trim(text[begins:end], ends+" )）】"))
+			said := balanced(strings.Trim(text[begins:end], ends+" )）】"))
 			speech := strings.HasPrefix(text[end:], "：") ||
 				strings.HasPrefix(said, "“") && strings.Index(said, "”") == len(said)-len("”")
 			if said != "" && !speech && utf8.RuneCountInString(said) <= quoteMost {

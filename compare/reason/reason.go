@@ -122,12 +122,12 @@ func (o *Original) literal(form, marks string) string {
 	if utf8.RuneCountInString(said) > sideMost {
 		return ""
 	}
-	return whole(said)
+	return balanced(said)
 }
 
-// whole is a piece of text without space around it; empty if it goes over lines, or opens a quotation or bracket that
-// it does not close, or the reverse.
-func whole(text string) string {
+// balanced is a piece of text without space around it; empty if it goes over lines, or opens a quotation or bracket
+// that it does not close, or the reverse.
+func balanced(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.ContainsAny(text, "\n\t") {
 		return ""

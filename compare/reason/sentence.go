@@ -7,7 +7,6 @@ import (
 	"jianguo/compare"
 )
 
-// Languages of sentences.
 const (
 	Chinese = "zh"
 	English = "en"
@@ -96,8 +95,8 @@ func Sentence(f *Facts, language string) string {
 	return word
 }
 
-// added is how many characters an item has beside the whole of the earlier text, rounded to tens: what nothing is left
-// for that it could retell.
+// added is how many characters an item has beside the whole of the earlier text, rounded to tens; 0 if it lacks some of
+// that, which its own clauses may then tell in other words.
 func (f *Facts) added() int {
 	if c := f.Coverage; c == nil || c.Earlier < wholeShare || c.Later >= compare.NearlyAll {
 		return 0

@@ -81,7 +81,6 @@ type Bands struct {
 	Full int
 }
 
-// New returns empty postings.
 func New() *Bands {
 	b := &Bands{keys: buckets.New(true), Full: defaultFull}
 	for i := range b.bands {
@@ -147,7 +146,6 @@ func (b *Bands) probes() int {
 	return max(defaultProbes*b.Full/n, min(leastProbes, leastProbes*vast*b.Full/n), bandCount)
 }
 
-// Bytes is the memory of all postings.
 func (b *Bands) Bytes() (n int64) {
 	for _, t := range b.Stored() {
 		n += t.Bytes()

@@ -58,8 +58,8 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	}
 	var buf [64]candidate
 	met := buf[:0]
-	for i := -askPostings; i < len(keys); i++ {
-		if ahead := i + askPostings; ahead < len(keys) {
+	for i := -prefetchPostings; i < len(keys); i++ {
+		if ahead := i + prefetchPostings; ahead < len(keys) {
 			v := b.keys.Bucket(uint16(keys[ahead] >> 48))
 			v.Prefetch()
 		}

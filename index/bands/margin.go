@@ -31,12 +31,12 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 
 	// What a probe will read is prefetched while earlier probes are scanned: first
 	// the place of its bucket, then the bucket.
-	for i := -askBucket; i < len(m.probes); i++ {
-		if ahead := i + askBucket; ahead < len(m.probes) {
+	for i := -prefetchBucket; i < len(m.probes); i++ {
+		if ahead := i + prefetchBucket; ahead < len(m.probes) {
 			s := m.probes[ahead]
 			b.bands[s.band()].Prefetch(m.key(s))
 		}
-		if ahead := i + askPostings; 0 <= ahead && ahead < len(m.probes) {
+		if ahead := i + prefetchPostings; 0 <= ahead && ahead < len(m.probes) {
 			s, v := m.probes[ahead], m.view(int32(ahead))
 			*v = b.bands[s.band()].Bucket(m.key(s))
 			v.Prefetch()
@@ -57,9 +57,9 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 }
 
 const (
-	askBucket   = 8  // probes by which the place of a bucket is prefetched ahead
-	askPostings = 4  // probes by which its postings are
-	probeGroup  = 32 // probes after which the last bits of near postings are read
+	prefetchBucket   = 8  // probes by which the place of a bucket is prefetched ahead
+	prefetchPostings = 4  // probes by which its postings are
+	probeGroup       = 32 // probes after which the last bits of near postings are read
 )
 
 // margin is one margin look-up.
@@ -92,7 +92,6 @@ type near struct {
 	cost        uint32
 }
 
-// view is the bucket of a probe.
 func (m *margin) view(probe int32) *buckets.View { return &m.views[int(probe)%len(m.views)] }
 
 // margins keeps the tables of earlier look-ups.

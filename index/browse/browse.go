@@ -1,4 +1,4 @@
-// Package browse is the editors' read model of a catalogue: stories in several
+// Package browse is the editors' read model of a catalogue: clusters in several
 // orders, queues, counts by hour and source, and a search over words.
 //
 // # Contract
@@ -35,21 +35,20 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// Config configures a Model.
 type Config struct {
 	// Words returns the words under which an article is found. Required.
 	Words  func(title, body string) []string
 	Logger *slog.Logger
 	// Poll is the longest time that new events may go unnoticed; 0: 200 ms.
 	Poll time.Duration
-	// Tell is told of each silenced source, once a day; nil: nobody is.
+	// Tell is called with each silenced source, once a day; may be nil.
 	Tell    func(*Silenced) error
 	Metrics prometheus.Registerer // nil: they are not shown
 }
 
-// fewStories is how many stories at most are read and sorted, instead of read
+// fewClusters is how many clusters at most are read and sorted, instead of read
 // along an order.
-const fewStories = 2000
+const fewClusters = 2000
 
 // Model is the editors' read model of one catalogue. It is safe for concurrent
 // use.
@@ -57,15 +56,15 @@ type Model struct {
 	cat *index.Index
 	cfg Config
 	*file
-	few   int                                                       // fewStories, except in tests
+	few   int                                                       // fewClusters, except in tests
 	state func(ordinal uint32) (v verdict.Verdict, superseded bool) // of cat, except in tests
 
 	silenced prometheus.Gauge
 	told     time.Time // when silenced sources were last looked for; of Run
 
-	lists sync.Mutex      // serialises listEvents, and guards stale and slow
-	stale map[uint32]bool // large stories that wait to be counted again
-	slow  time.Time       // when large stories were last counted
+	lists        sync.Mutex      // serialises listEvents, and guards stale and largeCounted
+	stale        map[uint32]bool // large clusters that wait to be counted again
+	largeCounted time.Time       // when large clusters were last counted
 
 	words   sync.Mutex // serialises indexer.step
 	indexer indexer
@@ -79,7 +78,7 @@ func Open(ctx context.Context, cat *index.Index, cfg Config) (*Model, error) {
 		return nil, err
 	}
 	return &Model{
-		cat: cat, cfg: cfg, file: f, few: fewStories, state: cat.State,
+		cat: cat, cfg: cfg, file: f, few: fewClusters, state: cat.State,
 		silenced: promauto.With(cfg.Metrics).NewGauge(prometheus.GaugeOpts{Name: "jianguo_sources_silenced",
 			Help: "Sources of which nearly all articles of today were rejected."}),
 		stale:   map[uint32]bool{},
@@ -152,8 +151,8 @@ func (b *Model) Lag(ctx context.Context) (lists, search uint64, err error) {
 	return lists, search, err
 }
 
-// standing is the cluster that stands for a cluster after merges.
-func standing(cat *index.Index, cluster uint32) uint32 {
+// resolve follows merges to the cluster that a cluster is now part of.
+func resolve(cat *index.Index, cluster uint32) uint32 {
 	cluster, _ = cat.Lead(cluster)
 	return cluster
 }

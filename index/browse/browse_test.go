@@ -18,7 +18,7 @@ import (
 )
 
 // TestBrowseFollows: for any interleaving of events and follower, the model equals a new
-// model of the whole log, and its stories are the clusters.
+// model of the whole log, and the clusters that it lists are those of the index.
 func TestBrowseFollows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
@@ -60,12 +60,12 @@ func TestBrowseFollows(t *testing.T) {
 				}
 			}
 		}
-		b.slow = time.Time{}
+		b.largeCounted = time.Time{}
 		if err := b.Follow(ctx); err != nil {
 			rt.Fatal(err)
 		}
 		got := dump(rt, b)
-		holdStories(rt, x, b)
+		holdClusters(rt, x, b)
 		if err := b.Close(); err != nil {
 			rt.Fatal(err)
 		}
@@ -85,14 +85,14 @@ func TestBrowseFollows(t *testing.T) {
 	})
 }
 
-// holdStories compares the list of stories with the clusters, and the pages with the
+// holdClusters compares the list of clusters with those of the index, and the pages with the
 // whole list.
-func holdStories(rt *rapid.T, x *index.Index, b *Model) {
+func holdClusters(rt *rapid.T, x *index.Index, b *Model) {
 	ctx := context.Background()
 	want := map[uint32]int{}
 	_, last := x.Applied()
 	for id := uint32(1); uint64(id) <= last; id++ {
-		if stands, _ := b.cat.Lead(id); stands != id {
+		if resolved, _ := b.cat.Lead(id); resolved != id {
 			continue
 		}
 		size := 0
@@ -107,16 +107,16 @@ func holdStories(rt *rapid.T, x *index.Index, b *Model) {
 	for _, sort := range []string{"heat", "last", "first", "size"} {
 		got := map[uint32]int{}
 		for cursor, pages := "", 0; ; pages++ {
-			page, err := b.Stories(ctx, StoryQuery{Sort: sort, Cursor: cursor, Limit: 2})
+			page, err := b.Clusters(ctx, ClusterQuery{Sort: sort, Cursor: cursor, Limit: 2})
 			if err != nil {
 				rt.Fatal(err)
 			}
-			for _, s := range page.Stories {
+			for _, s := range page.Clusters {
 				if got[s.ID] != 0 {
 					rt.Fatalf("story %d is listed twice by %s", s.ID, sort)
 				}
 				got[s.ID] = s.Size
-				v, err := b.Story(ctx, s.ID, 0, 100)
+				v, err := b.Cluster(ctx, s.ID, 0, 100)
 				if err != nil || v.Size != s.Size {
 					rt.Fatalf("story %d has %d members on its page, %d in the list: %v", s.ID, v.Size, s.Size, err)
 				}
@@ -131,8 +131,8 @@ func holdStories(rt *rapid.T, x *index.Index, b *Model) {
 	}
 }
 
-// TestMergedStories: stories merged into stories are one story.
-func TestMergedStories(t *testing.T) {
+// TestMergedClusters: clusters that were merged in turn are one cluster.
+func TestMergedClusters(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
@@ -152,7 +152,7 @@ func TestMergedStories(t *testing.T) {
 	if err := b.Follow(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if page, err := b.Stories(ctx, StoryQuery{}); err != nil || len(page.Stories) != 1 || page.Stories[0].Size != 8 {
+	if page, err := b.Clusters(ctx, ClusterQuery{}); err != nil || len(page.Clusters) != 1 || page.Clusters[0].Size != 8 {
 		t.Errorf("stories %+v, %v", page, err)
 	}
 	mustVerify(t, x)

@@ -27,6 +27,7 @@ const (
 	recipeMark = "recipe"
 )
 
+// In the tables a story is a cluster of two or more: that is what they were called first.
 const schema = `
 CREATE TABLE marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL,
@@ -62,7 +63,6 @@ CREATE INDEX rejected_early ON rejected (ordinal) WHERE early;
 
 var errOtherFormat = errors.New("another format")
 
-// file is the file of a Model.
 type file struct{ writer, reader *sql.DB } // writer has one connection
 
 // openFile opens the file. It rebuilds one that is damaged, of another format, or
@@ -139,7 +139,6 @@ func (t *transaction) exec(query string, args ...any) {
 	must.Get(t.ExecContext(t.ctx, query, args...))
 }
 
-// setMark replaces one of the marks.
 func (t *transaction) setMark(key string, value uint64) {
 	t.exec(`INSERT OR REPLACE INTO marks VALUES (?, ?)`, key, int64(value))
 }

@@ -16,10 +16,11 @@ const listsBatch = 1024
 // listEvents takes one batch of events into the lists and reports whether there may be
 // more. It panics on errors (must).
 func (b *Model) listEvents(ctx context.Context) (more bool) {
-	events := must.Get(sqlite.All(ctx, b.cat.Tables(), (*seen).columns, seenQuery, b.mark(ctx, listsMark), listsBatch))
+	last := b.mark(ctx, listsMark)
+	events := must.Get(sqlite.All(ctx, b.cat.Tables(), (*listedEvent).columns, listedQuery, last, listsBatch))
 	now := time.Now()
-	late := now.Sub(b.slow) >= slowStories
-	if len(events) == 0 && !b.slow.IsZero() && (len(b.stale) == 0 || !late) {
+	withLarge := now.Sub(b.largeCounted) >= slowClusters
+	if len(events) == 0 && !b.largeCounted.IsZero() && (len(b.stale) == 0 || !withLarge) {
 		return false
 	}
 	b.update(ctx, func(tx *transaction) {
@@ -27,32 +28,32 @@ func (b *Model) listEvents(ctx context.Context) (more bool) {
 		for i := range events {
 			must.Dof(must.Catch(func() { w.take(&events[i]) }), "event %d", events[i].number)
 		}
-		w.stories(late)
+		w.countClusters(withLarge)
 		if n := len(events); n > 0 {
 			tx.setMark(listsMark, events[n-1].number)
 		}
 	})
-	if late {
+	if withLarge {
 		clear(b.stale)
-		b.slow = now
+		b.largeCounted = now
 	}
 	return len(events) == listsBatch
 }
 
-// take counts one event, and marks the stories to count again.
-func (w *follower) take(s *seen) {
+// take counts one event, and marks the clusters to count again.
+func (w *follower) take(s *listedEvent) {
 	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.cat.RecordedCluster(s.ordinal)}
 	if s.cause == verdict.CauseIngest && s.verdict != verdict.Duplicate {
 		clusters = nil // the item is alone in its own cluster
 	}
 	if s.cause != verdict.CauseIngest {
-		// These events are rare and may move whole clusters: every story that any
+		// These events are rare and may move whole clusters: every cluster that any
 		// version of the item was ever in is counted again.
 		clusters = w.everIn(s.id, clusters)
 	}
 	for _, c := range clusters {
 		if c != 0 {
-			w.touched[c], w.touched[standing(w.cat, c)] = true, true
+			w.touched[c], w.touched[resolve(w.cat, c)] = true, true
 		}
 	}
 	if s.cause == verdict.CauseRevision {
@@ -66,7 +67,7 @@ func (w *follower) take(s *seen) {
 	}
 	switch {
 	case s.verdict == verdict.Suspect:
-		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.likely(),
+		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.repeats(),
 			index.FamilyOf(s.series, s.of, s.ofSeries), s.source)
 	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference:
 		// The others are not detection's.
@@ -92,8 +93,8 @@ func (w *follower) everIn(id string, clusters []uint32) []uint32 {
 }
 
 // superseded removes the earlier versions of a revised item from the queues, and
-// marks their stories, which lost a member without an event of their own.
-func (w *follower) superseded(s *seen) {
+// marks their clusters, which lost a member without an event of their own.
+func (w *follower) superseded(s *listedEvent) {
 	for _, ordinal := range w.cat.Versions(s.id) {
 		if ordinal < s.ordinal {
 			w.touched[w.cat.ClusterOf(ordinal)] = true
@@ -104,7 +105,7 @@ func (w *follower) superseded(s *seen) {
 }
 
 // count adds the arrival of a version to what is counted.
-func (w *follower) count(s *seen) {
+func (w *follower) count(s *listedEvent) {
 	duplicate, suspect := s.verdict == verdict.Duplicate, s.verdict == verdict.Suspect
 	w.exec(`INSERT INTO hours VALUES (?1,1,?2,?3) ON CONFLICT (hour)
 		DO UPDATE SET items = items + 1, duplicates = duplicates + ?2, suspects = suspects + ?3`,
@@ -118,7 +119,7 @@ func (w *follower) count(s *seen) {
 
 // countPair adds a copy to the list of copies and to the counts of pairs of sources. The origin
 // is the source that published first, not the one that delivered first.
-func (w *follower) countPair(s *seen) {
+func (w *follower) countPair(s *listedEvent) {
 	origin, copier := s.ofSource, s.source
 	if s.early() {
 		origin, copier = copier, origin
@@ -137,48 +138,48 @@ func credible(published, arrived int64) bool {
 	return index.Credible(&at, time.UnixMilli(arrived))
 }
 
-// Stories of more than largeStory members are counted again every slowStories,
+// Clusters of more than largeCluster members are counted again every slowClusters,
 // not with every batch; and first of all, since a process before may have left some to wait.
 const (
-	largeStory  = 1000
-	slowStories = 5 * time.Second
+	largeCluster = 1000
+	slowClusters = 5 * time.Second
 )
 
-// stories counts the touched stories again, and the stale ones if it is time.
-func (w *follower) stories(late bool) {
+// countClusters counts the touched clusters again, and the stale ones if it is time.
+func (w *follower) countClusters(withLarge bool) {
 	for cluster := range w.touched {
-		// The size is a hint; a story that is not known yet is small.
-		if w.number(`SELECT coalesce((SELECT size FROM stories WHERE cluster = ?), 0)`, cluster) > largeStory {
+		// The size is a hint; a cluster that is not known yet is small.
+		if w.number(`SELECT coalesce((SELECT size FROM stories WHERE cluster = ?), 0)`, cluster) > largeCluster {
 			w.stale[cluster] = true
 		} else {
-			w.story(cluster)
+			w.countCluster(cluster)
 		}
 	}
-	if w.slow.IsZero() {
+	if w.largeCounted.IsZero() {
 		for _, cluster := range must.Get(sqlite.Column[uint32](w.ctx, w, `SELECT cluster FROM stories WHERE size > ?`,
-			largeStory)) {
+			largeCluster)) {
 			w.stale[cluster] = true
 		}
 	}
-	if late {
+	if withLarge {
 		for cluster := range w.stale {
-			w.story(cluster)
+			w.countCluster(cluster)
 		}
 	}
 }
 
-// story counts one story again from the catalogue.
-func (w *follower) story(cluster uint32) {
-	stands, lead := w.cat.Lead(cluster)
-	s := newStory(lead)
-	if stands == cluster {
+// countCluster counts one cluster again from the catalogue.
+func (w *follower) countCluster(cluster uint32) {
+	resolved, lead := w.cat.Lead(cluster)
+	s := newCounted(lead)
+	if resolved == cluster {
 		must.Dof(must.Catch(func() { w.members(w.ctx, cluster, -1, s.add) }), "story %d", cluster)
 	}
 	w.write(cluster, s)
 }
 
-// write replaces the stored story by the counted one.
-func (w *follower) write(cluster uint32, s *story) {
+// write replaces the stored cluster by the counted one.
+func (w *follower) write(cluster uint32, s *counted) {
 	w.exec(`DELETE FROM story_sources WHERE cluster = ?`, cluster)
 	if s.size < 2 {
 		w.exec(`DELETE FROM stories WHERE cluster = ?`, cluster)

@@ -9,8 +9,8 @@ import (
 	"jianguo/index/verdict"
 )
 
-// seen is one event with its item and the item that it is a copy of.
-type seen struct {
+// listedEvent is one event with its item and the item that it is a copy of.
+type listedEvent struct {
 	number                   uint64
 	ordinal, of, cluster     uint32
 	series                   uint32
@@ -27,14 +27,14 @@ type seen struct {
 	wasCluster, wasOfCluster uint32
 }
 
-const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0),
+const listedQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0),
 	e.verdict, e.previous, e.cause, e.rule, coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at,
 	i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0),
 	coalesce(o.arrived_at, 0), coalesce(o.cluster, 0), coalesce(o.series, 0)
 	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
 	WHERE e.number > ? ORDER BY e.number LIMIT ?`
 
-func (s *seen) columns() []any {
+func (s *listedEvent) columns() []any {
 	return []any{&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series,
 		&s.verdict, &s.previous, &s.cause, &s.rule, &s.source, &s.published, &s.arrived,
 		&s.evidence, &s.id, &s.ofSource, &s.ofPublished,
@@ -42,20 +42,20 @@ func (s *seen) columns() []any {
 }
 
 // arrives reports whether the event is the arrival of a version.
-func (s *seen) arrives() bool {
+func (s *listedEvent) arrives() bool {
 	return s.cause == verdict.CauseIngest || s.cause == verdict.CauseRevision
 }
 
 // copied reports whether the event is the first that calls one item a copy of
 // another: it was rejected, it is licensed, or its preferred original arrived
 // later.
-func (s *seen) copied() bool {
+func (s *listedEvent) copied() bool {
 	return s.arrives() && (s.verdict == verdict.Duplicate || s.rule == verdict.ByLicence) ||
 		s.cause == verdict.CausePromotion && s.rule == verdict.ByPreference
 }
 
 // early reports whether the item was published before the one that it was called a copy of.
-func (s *seen) early() bool {
+func (s *listedEvent) early() bool {
 	return credible(s.published, s.arrived) && credible(s.ofPublished, s.ofArrived) && s.published < s.ofPublished
 }
 
@@ -68,9 +68,9 @@ func lot(ordinal uint32) int64 {
 	return int64(h >> 33)
 }
 
-// likely is how little an item adds to the earlier text, 0…1: the share of it that is not new, less .02 for each new
+// repeats is how little an item adds to the earlier text, 0…1: the share of it that is not new, less .02 for each new
 // fact; 1 where the texts were not compared.
-func (s *seen) likely() float64 {
+func (s *listedEvent) repeats() float64 {
 	var f reason.Facts
 	if json.Unmarshal([]byte(s.evidence.String), &f) != nil || f.New == nil {
 		return 1
@@ -82,5 +82,5 @@ func (s *seen) likely() float64 {
 type follower struct {
 	*Model
 	*transaction
-	touched map[uint32]bool // clusters whose story may have changed
+	touched map[uint32]bool // clusters that may have changed
 }

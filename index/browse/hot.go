@@ -17,12 +17,12 @@ type Hot struct {
 	Lead    index.Brief
 	Cluster uint32
 	Sources int
-	// Pull is the number of sources that have the story, its first included,
+	// Pull is the number of sources in the cluster, its first included,
 	// each weighted by the age of its last copy.
 	Pull float64
 }
 
-// Hot lists the accepted leads of at most n stories that most sources have had
+// Hot lists the accepted leads of at most n clusters that most sources were in
 // lately, the newest n items without copies, and the leads of some further
 // clusters, ordered by Pull.
 func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32) ([]Hot, error) {
@@ -51,7 +51,7 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 		for ordinal, arrived := range sqlite.Pairs[uint32, int64](ctx, b.cat.Tables(), `
 			SELECT * FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?) UNION
 			SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, n, list) {
-			// A cluster of one: if it leads others it is a story already, or will be soon.
+			// A cluster of one: if it leads others it is in the table already, or will be soon.
 			if cluster, lead := b.cat.Lead(b.cat.RecordedCluster(ordinal)); lead == ordinal {
 				add(cluster, lead, 1, heatAt(arrived))
 			}

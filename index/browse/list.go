@@ -13,58 +13,58 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// Story is a cluster of two or more members as lists show it.
-type Story struct {
+// ClusterBrief is a cluster of two or more members as lists show it.
+type ClusterBrief struct {
 	ID             uint32
 	Lead, Original *index.Brief // nil: none is left; Original is nil also if it is the lead
 	Size, Sources  int
 	First, Last    time.Time // of arrival; zero: no item is left
 }
 
-// StoryQuery selects stories.
-type StoryQuery struct {
+// ClusterQuery selects clusters.
+type ClusterQuery struct {
 	Sort    string // heat (default): most recent copies first; last, first: newest first; size
-	Source  string // only stories with a member of it
+	Source  string // only clusters with a member of it
 	MinSize int
 	Since   time.Time // last copy not before
-	Cursor  string    // from StoryPage.Next
+	Cursor  string    // from ClusterPage.Next
 	Limit   int       // 0: 30; at most 200
 	// Clusters, if not nil, are the clusters to choose from: those a search found.
 	Clusters []uint32
 }
 
-// StoryPage is one page of stories; Next is empty at the end.
-type StoryPage struct {
-	Stories []Story
-	Next    string
+// ClusterPage is one page of clusters; Next is empty at the end.
+type ClusterPage struct {
+	Clusters []ClusterBrief
+	Next     string
 }
 
-type storyCursor struct {
+type clusterCursor struct {
 	Value float64 `json:"v"`
 	ID    uint32  `json:"i"`
 }
 
-// Stories lists stories. The page after a cursor continues where the page before
+// Clusters lists clusters. The page after a cursor continues where the page before
 // ended, whatever has arrived since.
-func (b *Model) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
-	return must.Try(func() *StoryPage { return b.listStories(ctx, &q) })
+func (b *Model) Clusters(ctx context.Context, q ClusterQuery) (*ClusterPage, error) {
+	return must.Try(func() *ClusterPage { return b.listClusters(ctx, &q) })
 }
 
-func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
+func (b *Model) listClusters(ctx context.Context, q *ClusterQuery) *ClusterPage {
 	columns := map[string]string{"": "heat", "heat": "heat", "last": "last_at", "first": "first_at", "size": "size"}
 	column := columns[q.Sort]
 	if column == "" {
 		must.Do(fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, verdict.ErrQuery))
 	}
 	limit := cmp.Or(min(max(q.Limit, 0), 200), 30)
-	from, where := b.storiesFrom(ctx, q, column)
+	from, where := b.clustersFrom(ctx, q, column)
 	if q.Cursor != "" {
-		var c storyCursor
+		var c clusterCursor
 		decodeCursor(q.Cursor, &c)
 		where.and(`(`+column+`, cluster) < (?, ?)`, c.Value, c.ID)
 	}
 	type row struct {
-		Story
+		ClusterBrief
 		lead, original uint32
 		value          float64
 	}
@@ -74,10 +74,10 @@ func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
 		return []any{&r.ID, &r.lead, &r.original, &r.Size, &r.Sources, (*sqlite.Millis)(&r.First),
 			(*sqlite.Millis)(&r.Last), &r.value}
 	}, query, append(where.args, limit+1)...))
-	page := new(StoryPage)
+	page := new(ClusterPage)
 	if len(rows) > limit {
 		rows = rows[:limit]
-		page.Next = encodeCursor(storyCursor{rows[limit-1].value, rows[limit-1].ID})
+		page.Next = encodeCursor(clusterCursor{rows[limit-1].value, rows[limit-1].ID})
 	}
 	var ordinals []uint32
 	for _, r := range rows {
@@ -88,16 +88,16 @@ func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
 		if r.Lead = briefs[r.lead]; r.original != r.lead {
 			r.Original = briefs[r.original]
 		}
-		page.Stories = append(page.Stories, r.Story)
+		page.Clusters = append(page.Clusters, r.ClusterBrief)
 	}
 	return page
 }
 
-// storiesFrom plans the query of stories: the index to read along, and the
-// conditions. If a filter leaves few stories, these are read and sorted. If each
+// clustersFrom plans the query of clusters: the index to read along, and the
+// conditions. If a filter leaves few clusters, these are read and sorted. If each
 // filter leaves many, reading along the order itself soon finds enough of them.
-// Either way few of all stories are read.
-func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (from string, where conditions) {
+// Either way few of all clusters are read.
+func (b *Model) clustersFrom(ctx context.Context, q *ClusterQuery, column string) (from string, where conditions) {
 	few := func(query string, args ...any) bool {
 		query = `SELECT count(*) FROM (` + query + ` LIMIT ?)`
 		return from == "" && count(ctx, b.reader, "stories", query, append(args, b.few+1)...) <= b.few

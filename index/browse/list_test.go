@@ -14,7 +14,7 @@ import (
 )
 
 // TestStoryFilters: whether a list is read along an order or from the result of a
-// filter, its pages have the stories that fit, in order, each once.
+// filter, its pages have the clusters that fit, in order, each once.
 func TestStoryFilters(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
@@ -35,14 +35,14 @@ func TestStoryFilters(t *testing.T) {
 	if err := b.Follow(ctx); err != nil {
 		t.Fatal(err)
 	}
-	list := func(t tester, q StoryQuery) (ids []uint32) {
+	list := func(t tester, q ClusterQuery) (ids []uint32) {
 		for {
-			page, err := b.Stories(ctx, q)
+			page, err := b.Clusters(ctx, q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range page.Stories {
-				ids = append(ids, page.Stories[i].ID)
+			for i := range page.Clusters {
+				ids = append(ids, page.Clusters[i].ID)
 			}
 			if q.Cursor = page.Next; q.Cursor == "" {
 				return ids
@@ -51,7 +51,7 @@ func TestStoryFilters(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		sort := rapid.SampledFrom([]string{"heat", "last", "first", "size"}).Draw(rt, "sort")
-		q := StoryQuery{Sort: sort, Limit: rapid.IntRange(1, 9).Draw(rt, "limit"), MinSize: rapid.IntRange(0, 12).Draw(rt, "size")}
+		q := ClusterQuery{Sort: sort, Limit: rapid.IntRange(1, 9).Draw(rt, "limit"), MinSize: rapid.IntRange(0, 12).Draw(rt, "size")}
 		if n := rapid.IntRange(-1, 5).Draw(rt, "source"); n >= 0 {
 			q.Source = fmt.Sprint("source", n)
 		}
@@ -60,8 +60,8 @@ func TestStoryFilters(t *testing.T) {
 		}
 		b.few = 1000
 		var want []uint32
-		for _, id := range list(rt, StoryQuery{Sort: sort, Limit: 100}) {
-			v, err := b.Story(ctx, id, 0, 100)
+		for _, id := range list(rt, ClusterQuery{Sort: sort, Limit: 100}) {
+			v, err := b.Cluster(ctx, id, 0, 100)
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -22,7 +22,7 @@ type SuspectRow struct {
 	Items   []index.Brief // that wait and fit; the first of the order first, at most 50
 	Waiting int           // how many do
 	Family  uint32        // 0: none
-	Error   float64       // how likely publishing it was a mistake, 0…1: it adds little (seen.likely)
+	Error   float64       // how likely publishing it was a mistake, 0…1: it adds little (listedEvent.repeats)
 	Watched bool          // its source is watched
 	Cursor  string        // a SuspectQuery with it lists the rows after this one
 }

@@ -13,7 +13,6 @@ import (
 
 // The functions of this file panic on errors (must).
 
-// count is the number that a query counts.
 func count(ctx context.Context, db sqlite.Querier, what, query string, args ...any) (n int) {
 	must.Dof(db.QueryRowContext(ctx, query, args...).Scan(&n), "browse: %s", what)
 	return n
@@ -25,7 +24,6 @@ type conditions struct {
 	args []any
 }
 
-// and adds a condition.
 func (c *conditions) and(condition string, args ...any) {
 	if c.text != "" {
 		c.text += ` AND `

@@ -38,27 +38,19 @@ func (b *Model) Draw(ctx context.Context, day time.Time, limit int) ([]index.Bri
 // Precision is the share of rejections that were right, by a sample.
 type Precision struct {
 	Right, Wrong int
-	// Share, and the bounds of its 95 % Wilson score interval (Wilson 1927),
-	// 0…1; NaN without a sample.
+	// Share, and the bounds of its 95 % interval (verdict.Wilson), 0…1; NaN without a sample.
 	Share, Low, High float64
 }
 
-// Of is the size of the sample.
 func (p Precision) Of() int { return p.Right + p.Wrong }
 
 func newPrecision(right, wrong int) Precision {
-	p := Precision{Right: right, Wrong: wrong}
-	n := float64(right + wrong)
+	n := right + wrong
 	if n == 0 {
-		p.Share, p.Low, p.High = math.NaN(), math.NaN(), math.NaN()
-		return p
+		return Precision{Share: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	}
-	const z = 1.959964
-	p.Share = float64(right) / n
-	mid := p.Share + z*z/(2*n)
-	half := z * math.Sqrt(p.Share*(1-p.Share)/n+z*z/(4*n*n))
-	p.Low, p.High = max(0, (mid-half)/(1+z*z/n)), min(1, (mid+half)/(1+z*z/n))
-	return p
+	low, high := verdict.Wilson(right, n)
+	return Precision{right, wrong, float64(right) / float64(n), low, high}
 }
 
 // Precision is the precision of rejections by the reviews that were drawn at random. The last review of an item

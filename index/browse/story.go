@@ -1,94 +1,72 @@
 package browse
 
 import (
-	"database/sql"
-	"maps"
-	"math"
+	"context"
 	"slices"
 	"time"
+
+	"jianguo/index"
+	"jianguo/index/stories"
+	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
-// HeatHalf is the time after which a copy counts half in the order by recent
-// growth.
-const HeatHalf = 12 * time.Hour
-
-var heatEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// story is derived from a cluster's members. Heat is the logarithm of the number
-// of copies, each weighted by its age. All copies age alike, so the order of
-// stories does not depend on the time of the query, and heat only grows.
-type story struct {
-	lead, original uint32
-	size           int
-	first, last    int64
-	heat           float64
-	recent         map[int64]int64 // last arrival by source; 0: without a source
-	originalAt     int64
-	timed          bool // the lead has a time of publication
+// Story is a whole story: its tellings, which are clusters, by arrival.
+type Story struct {
+	Number   uint32 // of the story
+	Tellings []Telling
+	More     int // tellings that are left out
 }
 
-// member is a member of a story.
-type member struct {
-	ordinal   uint32
-	source    int64
-	published sql.NullInt64
-	arrived   int64
+// Telling is a cluster in its story, and a page of its members.
+type Telling struct {
+	ClusterView
+	stories.Telling
+	// Told is the version that was judged against an earlier telling, and Against the version of that; nil: none was,
+	// or an editor let it follow another one.
+	Told, Against *index.Brief
 }
 
-func newStory(lead uint32) *story {
-	return &story{lead: lead, recent: map[int64]int64{}}
+// Copies is how many items tell the same as the lead.
+func (t *Telling) Copies() int {
+	if t.Lead == nil {
+		return t.Size
+	}
+	return t.Size - 1
 }
 
-func (s *story) add(m *member) {
-	arrived := m.arrived
-	if when := m.published.Int64; m.published.Valid && credible(when, arrived) {
-		if s.original == 0 || when < s.originalAt {
-			s.original, s.originalAt = m.ordinal, when
+// mostTellings is how many tellings of a story are read.
+const mostTellings = 100
+
+// ReadStory reads the story that a cluster tells, with so many members of each telling at most.
+func ReadStory(ctx context.Context, b *Model, cluster uint32, members int) (*Story, error) {
+	story, err := must.Try(func() *Story { return readStory(ctx, b, cluster, members) })
+	return story, wrap.Err(err, "browse: story of cluster %d", cluster)
+}
+
+func readStory(ctx context.Context, b *Model, cluster uint32, members int) *Story {
+	c := &Story{Number: must.Get(stories.Of(ctx, b.cat.Tables(), cluster))}
+	tellings := must.Get(stories.Tellings(ctx, b.cat.Tables(), c.Number))
+	c.More = max(0, len(tellings)-mostTellings)
+	for _, t := range tellings[:len(tellings)-c.More] {
+		view := Telling{ClusterView: *b.readCluster(ctx, t.Cluster, 0, members), Telling: t}
+		founder := must.Get(b.cat.Briefs(ctx, []uint32{t.Cluster}))[t.Cluster]
+		if view.Lead != nil && founder != nil && view.Lead.ID == founder.ID { // maybe corrected, and told since then
+			view.Lead.Arrived = founder.Arrived
+			view.First = slices.MinFunc([]time.Time{view.First, founder.Arrived}, time.Time.Compare)
 		}
-		s.timed = s.timed || m.ordinal == s.lead
+		if t.Adds != 0 { // the founder was judged, or a revision of it
+			if view.Told = view.Lead; view.Told == nil || view.Told.Of == 0 {
+				view.Told = founder
+			}
+			against := view.Told.Against
+			if b.cat.ClusterOf(against) != resolve(b.cat, t.Follows) {
+				view.Told = nil // an editor lets it follow another one
+			} else {
+				view.Against = must.Get(b.cat.Briefs(ctx, []uint32{against}))[against]
+			}
+		}
+		c.Tellings = append(c.Tellings, view)
 	}
-	if s.size == 0 {
-		s.first, s.last, s.heat = arrived, arrived, math.Inf(-1)
-	}
-	s.size++
-	s.first, s.last = min(s.first, arrived), max(s.last, arrived)
-	if m.ordinal != s.lead {
-		s.heat = addHeat(s.heat, heatAt(arrived))
-	}
-	s.recent[m.source] = max(s.recent[m.source], arrived)
-}
-
-// sources are the numbers of the members' sources.
-func (s *story) sources() []int64 {
-	return slices.DeleteFunc(slices.Collect(maps.Keys(s.recent)), func(n int64) bool { return n == 0 })
-}
-
-// presumed is the presumed original: the first member by time of publication, or the
-// lead where its own time is not known.
-func (s *story) presumed() uint32 {
-	if !s.timed {
-		return s.lead
-	}
-	return s.original
-}
-
-// heatAt is the heat of one copy that arrived at a time.
-func heatAt(ms int64) float64 {
-	return float64(ms-heatEpoch.UnixMilli()) / float64(HeatHalf.Milliseconds())
-}
-
-// addHeat adds two heats, which are logarithms to base 2.
-func addHeat(a, b float64) float64 {
-	hi, lo := max(a, b), min(a, b)
-	return hi + math.Log2(1+math.Exp2(lo-hi))
-}
-
-// pull is the heat of sources instead of copies: a source that copies a story ten
-// times counts once, by its last copy.
-func (s *story) pull() float64 {
-	pull := math.Inf(-1)
-	for _, at := range s.recent {
-		pull = addHeat(pull, heatAt(at))
-	}
-	return pull
+	return c
 }

@@ -21,7 +21,7 @@ func TestPresumedOriginal(t *testing.T) {
 		"the lead has no time":         {sql.NullInt64{}, published(2 * day), 1},
 		"the copy has none":            {published(day), sql.NullInt64{}, 1},
 	} {
-		s := newStory(1)
+		s := newCounted(1)
 		s.add(&member{ordinal: 1, published: c.lead, arrived: arrived})
 		s.add(&member{ordinal: 2, published: c.copied, arrived: arrived + day})
 		if got := s.presumed(); got != c.want {
@@ -30,7 +30,7 @@ func TestPresumedOriginal(t *testing.T) {
 	}
 }
 
-// TestLargeStoryWaits: what has joined a large story is in the list after a restart, though it waited to be counted.
+// TestLargeStoryWaits: what has joined a large cluster is in the list after a restart, though it waited to be counted.
 func TestLargeStoryWaits(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -38,10 +38,10 @@ func TestLargeStoryWaits(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	b := openModel(t, x)
 	var arrivals []verdict.Mutation
-	for n := range uint64(largeStory + 2) {
+	for n := range uint64(largeCluster + 2) {
 		arrivals = append(arrivals, verdict.Mutation{Seq: n + 1, At: testStart, Article: article(fmt.Sprint("id", n), "text", 1)})
 	}
-	for _, some := range [][]verdict.Mutation{arrivals[:largeStory+1], arrivals[largeStory+1:]} {
+	for _, some := range [][]verdict.Mutation{arrivals[:largeCluster+1], arrivals[largeCluster+1:]} {
 		if _, err := x.Add(ctx, some); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestLargeStoryWaits(t *testing.T) {
 	if err := b.Follow(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if page, err := b.Stories(ctx, StoryQuery{Sort: "size", Limit: 1}); err != nil || page.Stories[0].Size != largeStory+2 {
+	if page, err := b.Clusters(ctx, ClusterQuery{Sort: "size", Limit: 1}); err != nil || page.Clusters[0].Size != largeCluster+2 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }

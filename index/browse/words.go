@@ -54,7 +54,7 @@ type wordsOf struct {
 // step takes one batch of events into the search and reports whether there may be more.
 // It cuts the texts into words before the transaction begins. It panics on errors (must).
 func (x *indexer) step(ctx context.Context) (more bool) {
-	x.renew(ctx)
+	x.resetForRecipe(ctx)
 	versions := x.read(ctx, x.mark(ctx, wordsMark))
 	if len(versions) == 0 {
 		return false
@@ -81,8 +81,8 @@ func (x *indexer) step(ctx context.Context) (more bool) {
 	return true
 }
 
-// renew empties the index where its words are of another recipe.
-func (x *indexer) renew(ctx context.Context) {
+// resetForRecipe empties the index where its words are of another recipe.
+func (x *indexer) resetForRecipe(ctx context.Context) {
 	recipe := xxh3.HashString(x.cat.Recipe()) >> 1
 	if recipe == x.mark(ctx, recipeMark) {
 		return

@@ -58,22 +58,22 @@ type comparing struct {
 	*Matcher
 	reader *Reader
 	query  *Query
-	known  map[uint32]*comparison // by ordinal
+	known  map[uint32]*comparison // by ordinal: those of Comparisons, and those that are made
 	// ahead passes over exemplars whose rows cannot be read yet: those of a batch that is being committed.
-	ahead  bool
-	doc    *compare.Doc     // of the article; nil until it is needed
-	learnt *compare.Residue // of its source
+	ahead   bool
+	doc     *compare.Doc     // of the article; nil until it is needed
+	residue *compare.Residue // of its source
 
-	judged, looked int          // exemplars that it was compared with on sketches, and on texts
-	tokens         int          // of the pairs that were compared on texts
-	compared       []*candidate // on texts
+	onSketches, onTexts int          // exemplars that it was compared with on sketches, and on texts
+	tokens              int          // of the pairs that were compared on texts
+	compared            []*candidate // on texts
 }
 
 // best compares all proposals, every one by its sketch and the likeliest ones by their texts, and returns the best
 // candidate; nil where none has to do with the article.
 func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate, error) {
 	var err error
-	if c.learnt, err = c.Boilerplate.Residue(ctx, c.query.Article.Source); err != nil {
+	if c.residue, err = c.Boilerplate.Residue(ctx, c.query.Article.Source); err != nil {
 		return nil, err
 	}
 	candidates, err := c.compareSketches(ctx, c.candidates(proposals))
@@ -82,7 +82,6 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	}
 	slices.SortFunc(candidates, likelier)
 	beyond := candidates[:0]
-	c.tokens = 0
 	for i, next := range candidates[:min(len(candidates), c.policy.Texts)] {
 		// By the sizes in the sketches: what is cached, or known ahead of time, decides nothing.
 		if c.tokens+next.tokens > c.policy.Work {
@@ -90,7 +89,7 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 			break
 		}
 		c.tokens += next.tokens
-		if err := cmp.Or(ctx.Err(), c.compareText(ctx, next)); c.unseen(err) {
+		if err := cmp.Or(ctx.Err(), c.compareText(ctx, next)); c.uncommitted(err) {
 			continue
 		} else if err != nil {
 			return nil, err
@@ -105,14 +104,14 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	}
 	if len(c.compared) > 0 {
 		if best := slices.MinFunc(c.compared, better); best.kind() != compare.Unrelated {
-			return best, c.say(ctx, best)
+			return best, c.makeFacts(ctx, best)
 		}
 	}
 	for _, next := range beyond {
 		if e := &next.estimate; !next.exempt && float64(max(e.Later, e.Earlier)) >= c.policy.Limits.Later {
-			// What a preview may have found out about its text does not count.
+			// A comparison of the texts ahead of time does not count: in its turn there is none.
 			next.comparison = &comparison{tokens: next.tokens, estimate: next.estimate}
-			return next, c.say(ctx, next)
+			return next, c.makeFacts(ctx, next)
 		}
 	}
 	return nil, nil
@@ -142,8 +141,7 @@ func (c *comparing) tied(best *candidate) (clusters []uint32) {
 	return clusters
 }
 
-// say makes the facts of the best candidate.
-func (c *comparing) say(ctx context.Context, best *candidate) (err error) {
+func (c *comparing) makeFacts(ctx context.Context, best *candidate) (err error) {
 	if best.judgement == nil {
 		best.facts = &reason.Facts{Reason: compare.TooLong}
 		return nil
@@ -162,8 +160,8 @@ func (c *comparing) say(ctx context.Context, best *candidate) (err error) {
 		return c.Original(text.title, text.body)
 	}
 	facts := reason.Of(best.judgement, later, earlier)
-	if c.unseen(err) {
-		return nil // the writer will say it
+	if c.uncommitted(err) {
+		return nil // they are made in its turn
 	}
 	best.facts = facts
 	return err
@@ -184,7 +182,7 @@ func (c *comparing) candidates(proposals []Proposal) []*candidate {
 	var all []*candidate
 	for _, p := range proposals {
 		if c.unrelated(outline, p.Ordinal) {
-			c.judged++
+			c.onSketches++
 		} else if t, ok := c.Matcher.target(p.Ordinal, c.query); ok {
 			all = append(all, &candidate{Proposal: p, target: t})
 		}
@@ -214,7 +212,7 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 		}
 		var err error
 		n.comparison, err = c.compareSketch(ctx, &n.Proposal)
-		if c.unseen(err) {
+		if c.uncommitted(err) {
 			continue
 		}
 		if err != nil {
@@ -227,12 +225,11 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 	return judged, nil
 }
 
-// unseen reports whether an error says that an exemplar is not committed yet.
-func (c *comparing) unseen(err error) bool { return c.ahead && errors.Is(err, sql.ErrNoRows) }
+// uncommitted reports whether an error says that an exemplar is not committed yet.
+func (c *comparing) uncommitted(err error) bool { return c.ahead && errors.Is(err, sql.ErrNoRows) }
 
-// compareSketch compares the article with a proposal by their sketches.
 func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison, error) {
-	c.judged++
+	c.onSketches++
 	if o := c.known[p.Ordinal]; o != nil {
 		return o, nil
 	}
@@ -246,13 +243,12 @@ func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison
 	return o, nil
 }
 
-// compareText compares the article with a candidate by their texts.
 func (c *comparing) compareText(ctx context.Context, n *candidate) error {
-	c.looked++
+	c.onTexts++
 	o := n.comparison
 	if o.judgement != nil {
 		residue, err := c.Boilerplate.Residue(ctx, o.source)
-		if err != nil || o.residues == [2]*compare.Residue{c.learnt, residue} {
+		if err != nil || o.residues == [2]*compare.Residue{c.residue, residue} {
 			return err
 		}
 	}
@@ -262,11 +258,11 @@ func (c *comparing) compareText(ctx context.Context, n *candidate) error {
 	}
 	if c.doc == nil {
 		text := c.query.Article.Text
-		text.Learned = c.learnt
+		text.Learned = c.residue
 		c.doc = compare.NewDoc(&text)
 	}
 	j := compare.Judge(c.doc, doc, &c.policy.Limits)
-	o.judgement, o.source, o.residues, o.facts = &j, source, [2]*compare.Residue{c.learnt, doc.Text.Learned}, nil
+	o.judgement, o.source, o.residues, o.facts = &j, source, [2]*compare.Residue{c.residue, doc.Text.Learned}, nil
 	return nil
 }
 
@@ -283,9 +279,9 @@ func (m *Matcher) Adds(ctx context.Context, r *Reader, later, earlier uint32) (i
 	return max(1, compare.Adds(docs[0], docs[1])), nil
 }
 
-// Replaces reports whether an article has nothing to do with an earlier version of its id: one of the two is blank, or
-// comparing their texts would find nothing; by the textbook rule, if it is no copy.
-func (m *Matcher) Replaces(ctx context.Context, r *Reader, a *verdict.Article, ordinal uint32) (bool, error) {
+// UnrelatedTo reports whether an article has nothing to do with an earlier version of its id: one of the two is blank,
+// or comparing their texts would find nothing; by the textbook rule, if it is no copy.
+func (m *Matcher) UnrelatedTo(ctx context.Context, r *Reader, a *verdict.Article, ordinal uint32) (bool, error) {
 	s, err := m.exemplars.sketch(ctx, r, ordinal)
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil // blank

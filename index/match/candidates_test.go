@@ -34,8 +34,8 @@ func BenchmarkCandidates(b *testing.B) {
 			proposals[i].Ordinal = 1 + r.Uint32N(items)
 		}
 		c := comparing{Matcher: x, query: &Query{Article: a, At: at}, known: map[uint32]*comparison{}}
-		if candidates := c.candidates(proposals); c.judged+len(candidates) != len(proposals) {
-			b.Fatalf("%d unrelated and %d candidates of %d proposals", c.judged, len(candidates), len(proposals))
+		if candidates := c.candidates(proposals); c.onSketches+len(candidates) != len(proposals) {
+			b.Fatalf("%d unrelated and %d candidates of %d proposals", c.onSketches, len(candidates), len(proposals))
 		}
 	}
 }

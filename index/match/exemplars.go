@@ -60,8 +60,8 @@ func (e *exemplar) size() int64 {
 	return n
 }
 
-// keep caches what a reader has read, unless versions are compared by another table now.
-func (r *exemplars) keep(rows *Reader, ordinal uint32, e *exemplar) {
+// cacheRead caches what a reader has read, unless versions are compared by another table now.
+func (r *exemplars) cacheRead(rows *Reader, ordinal uint32, e *exemplar) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if rows.Compared == r.compared {
@@ -96,7 +96,6 @@ func (r *exemplars) Uncache(ordinal uint32) {
 	r.cache.Remove(ordinal)
 }
 
-// sketch reads the sketch of an exemplar.
 func (r *exemplars) sketch(ctx context.Context, rows *Reader, ordinal uint32) (*compare.Sketch, error) {
 	if e, ok := r.cache.Get(ordinal); ok {
 		return &e.sketch, nil
@@ -106,7 +105,7 @@ func (r *exemplars) sketch(ctx context.Context, rows *Reader, ordinal uint32) (*
 		return nil, err
 	}
 	e := &exemplar{sketch: s}
-	r.keep(rows, ordinal, e)
+	r.cacheRead(rows, ordinal, e)
 	return &e.sketch, nil
 }
 
@@ -140,7 +139,7 @@ func (r *exemplars) doc(ctx context.Context, rows *Reader, ordinal uint32) (*com
 		text := *e.text
 		text.Learned = residue
 		e = &exemplar{sketch: e.sketch, text: &text, source: e.source, doc: compare.NewDoc(&text)}
-		r.keep(rows, ordinal, e)
+		r.cacheRead(rows, ordinal, e)
 	}
 	return e.doc, e.source, nil
 }

@@ -13,7 +13,7 @@ func NewComparing(m *Matcher, r *Reader, q *Query) *Comparing {
 
 // Judge judges the article on proposals.
 func (c *Comparing) Judge(ctx context.Context, proposals []Proposal) (Judgement, error) {
-	c.c.compared = nil
+	c.c.compared, c.c.tokens = nil, 0
 	best, err := c.c.best(ctx, proposals)
 	if err != nil || best == nil {
 		return Judgement{}, err

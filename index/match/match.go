@@ -4,7 +4,7 @@
 // form, a near fingerprint, MinHash keys, a passage (search.go). Each is compared
 // with the article, first by sketches, the most likely ones then by texts, and the
 // best judgement decides (candidates.go). Comparing is the expensive part, so it
-// can be done ahead of time, beside the writer (preview.go).
+// can be done ahead of time, beside the writer (ahead.go).
 //
 // A Matcher reads what is resident, and rows of the catalogue through a Reader. All
 // methods may run beside one writer and each other; those that say "writer only" are
@@ -54,8 +54,8 @@ type Matcher struct {
 type shared struct {
 	Config
 	*exemplars
-	epoch   atomic.Uint64 // when it changes, ordinals may stand for other texts
-	metrics metrics
+	generation atomic.Uint64 // when it changes, ordinals may stand for other texts
+	metrics    metrics
 }
 
 // New returns a Matcher that judges by a policy.
@@ -71,20 +71,20 @@ func New(p verdict.Policy, c Config) *Matcher {
 	return &Matcher{&p, &shared{Config: c, exemplars: newExemplars(&c), metrics: newMetrics(c.Metrics)}}
 }
 
-// Under returns a Matcher with another policy, which shares all else with m.
-func (m *Matcher) Under(p verdict.Policy) *Matcher { return &Matcher{&p, m.shared} }
+// WithPolicy returns a Matcher with another policy, which shares all else with m.
+func (m *Matcher) WithPolicy(p verdict.Policy) *Matcher { return &Matcher{&p, m.shared} }
 
 // Query is an article that is to be judged.
 type Query struct {
-	Article *verdict.Article
-	At      uint32          // when it arrived, in seconds since 1970
-	Before  uint32          // it is compared with lower ordinals only; 0: with all
-	Except  map[uint32]bool // ordinals that it is not compared with: versions of its own id
-	Preview *Preview        // what is known ahead of time, nil: nothing; writer only
+	Article     *verdict.Article
+	At          uint32          // when it arrived, in seconds since 1970
+	Before      uint32          // it is compared with lower ordinals only; 0: with all
+	Except      map[uint32]bool // ordinals that it is not compared with: versions of its own id
+	Comparisons *Comparisons    // of CompareAhead; nil: none; writer only
 }
 
-// excepts reports whether the article is not compared with a version.
-func (q *Query) excepts(ordinal uint32) bool {
+// excludes reports whether the article is not compared with a version.
+func (q *Query) excludes(ordinal uint32) bool {
 	return q.Before != 0 && ordinal >= q.Before || q.Except[ordinal]
 }
 
@@ -116,10 +116,10 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	if m.policy.Rules == verdict.RulesHamming {
 		return m.nearestCopy(&q), nil
 	}
-	c := comparing{Matcher: m, reader: r, query: &q, known: q.Preview.comparisons(m)}
+	c := comparing{Matcher: m, reader: r, query: &q, known: q.Comparisons.valid(m)}
 	best, err := c.best(ctx, m.Propose(q.Article))
-	m.metrics.judged.Observe(float64(c.judged))
-	m.metrics.looked.Observe(float64(c.looked))
+	m.metrics.onSketches.Observe(float64(c.onSketches))
+	m.metrics.onTexts.Observe(float64(c.onTexts))
 	m.metrics.tokens.Observe(float64(c.tokens))
 	tied := c.tied(best)
 	if err != nil || best == nil {
@@ -166,9 +166,9 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster,
 		Distance: new(0), S: new(float32(0)), Resemblance: new(float32(1)), Tied: []uint32{best.cluster},
 		Facts: &reason.Facts{Reason: compare.Exact}}
-	if j = best.decide(j); untold && j.Rule == verdict.ByExact {
+	if j = best.applyDecisions(j); untold && j.Rule == verdict.ByExact {
 		j.Facts.Reason = compare.Headlines
-		j = m.doubt(j, &best)
+		j = m.suspect(j, &best)
 	}
 	return j, true, nil
 }
@@ -197,11 +197,11 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster,
 		Distance: &bestDistance, S: new(print.S(bestHit.Fingerprint)), Tied: []uint32{best.cluster},
 		Facts: &reason.Facts{Reason: reason.Distance}}
-	return best.decide(j)
+	return best.applyDecisions(j)
 }
 
-// decide applies what editors decided about the earlier text to a duplicate.
-func (t *target) decide(j Judgement) Judgement {
+// applyDecisions applies decisions about the earlier text to the verdict on its duplicate: it is blocked, or exempt.
+func (t *target) applyDecisions(j Judgement) Judgement {
 	switch {
 	case t.blocked:
 		j.Rule = verdict.ByBlocked
@@ -218,23 +218,23 @@ func (m *Matcher) conclude(c *candidate, tied []uint32) Judgement {
 		j.Distance, j.S = &c.Distance, &c.S
 	}
 	if c.judgement == nil { // too long: sketches make suspects at most
-		return m.doubt(j, &c.target)
+		return m.suspect(j, &c.target)
 	}
 	j.Resemblance = &c.judgement.Resemblance
 	switch c.judgement.Kind {
 	case compare.Duplicate:
 		j.Verdict, j.Cluster = verdict.Duplicate, c.cluster
-		j = c.target.decide(j)
+		j = c.target.applyDecisions(j)
 	case compare.Suspect:
-		j = m.doubt(j, &c.target)
+		j = m.suspect(j, &c.target)
 	case compare.Series:
 		j.Verdict, j.Series = verdict.Unique, c.lead
 	}
 	return j
 }
 
-// doubt is the verdict on a suspect.
-func (m *Matcher) doubt(j Judgement, t *target) Judgement {
+// suspect turns a judgement into the verdict on a suspect, as the policy and what was set aside say.
+func (m *Matcher) suspect(j Judgement, t *target) Judgement {
 	switch j.Verdict, j.Cluster = verdict.Suspect, 0; {
 	case m.policy.Suspects == verdict.SuspectsReject:
 		j.Verdict, j.Cluster, j.Rule, j.Tied = verdict.Duplicate, t.cluster, verdict.BySuspected, []uint32{t.cluster}
@@ -256,7 +256,7 @@ type target struct {
 // over, or it is a version of the article's own id.
 func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 	f, c := m.Rows.Flags(ordinal), m.Rows.Cluster(ordinal)
-	if f == 0 || c == 0 || q.excepts(ordinal) {
+	if f == 0 || c == 0 || q.excludes(ordinal) {
 		return target{}, false
 	}
 	cluster, lead := m.Clusters.Lead(c)
@@ -265,7 +265,7 @@ func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 	}
 	if f&resident.Blocked != 0 {
 		lead = ordinal
-	} else if lead == 0 || q.excepts(lead) {
+	} else if lead == 0 || q.excludes(lead) {
 		return target{}, false
 	}
 	of := m.Rows.Flags(lead)
@@ -276,30 +276,29 @@ func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 		aside: of&resident.Aside != 0}, true
 }
 
-// CompareBy makes all that is cached be read again: versions are compared by another table
-// from now on, which readers name. Writer only.
+// CompareBy empties the cache: versions are compared by another table from now on, which
+// readers name. Writer only.
 func (m *Matcher) CompareBy(compared string) {
 	m.mu.Lock()
 	m.compared = compared
 	m.cache.Purge()
 	m.mu.Unlock()
-	m.Reset()
+	m.DropComparisons()
 }
 
-// Reset invalidates all previews, after a batch that failed: an ordinal may come
-// to stand for another text. Writer only.
-func (m *Matcher) Reset() { m.epoch.Add(1) }
+// DropComparisons makes all Comparisons so far invalid, after a batch that failed: an ordinal may
+// come to stand for another text. Writer only.
+func (m *Matcher) DropComparisons() { m.generation.Add(1) }
 
-// metrics are the Matcher's own.
-type metrics struct{ judged, looked, tokens prometheus.Histogram }
+type metrics struct{ onSketches, onTexts, tokens prometheus.Histogram }
 
 func newMetrics(registry prometheus.Registerer) metrics {
 	auto := promauto.With(registry)
 	return metrics{
-		judged: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_proposals",
+		onSketches: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_proposals",
 			Help: "Exemplars an article was compared with on sketches.", Buckets: []float64{0, 1, 2, 4, 8, 16, 32, 64,
 				128}}),
-		looked: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
+		onTexts: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
 			Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}}),
 		tokens: auto.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_tokens",
 			Help: "Tokens of these texts, of both sides.", Buckets: prometheus.ExponentialBuckets(1<<9, 4, 5)}),

@@ -109,7 +109,7 @@ func (b *Builder) Load(ctx context.Context, from Mark) error {
 		if from == (Mark{}) {
 			return // every row has been read as it is now
 		}
-		b.settle(ctx, from.Event)
+		b.repostSwept(ctx, from.Event)
 		// Versions that have changed may have become exemplars, or ceased to be: those after
 		// the mark, too, since pages may hold their postings.
 		const changed = `ordinal IN (SELECT ordinal FROM events WHERE number > ?)
@@ -126,9 +126,9 @@ func (b *Builder) post(ordinal uint32, p Posting) {
 	}
 }
 
-// settle makes postings and flags agree after a start. A snapshot may still have the
+// repostSwept makes postings and flags agree after a start. A snapshot may still have the
 // flag Swept of a version that was posted again while the snapshot was written.
-func (b *Builder) settle(ctx context.Context, after int64) {
+func (b *Builder) repostSwept(ctx context.Context, after int64) {
 	at := b.Rows.Horizon(uint32(b.Last.Ordinal))
 	changed := map[uint32]bool{}
 	query := `SELECT ordinal, cluster FROM events WHERE number > ?`

@@ -24,7 +24,6 @@ var (
 	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(pageBytes))
 )
 
-// page encodes chunk n.
 func (ch *chunk) page(n uint32) []byte {
 	state := make([]byte, 0, pageBytes)
 	var columns [3][]byte

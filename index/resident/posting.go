@@ -18,7 +18,6 @@ type Posting struct {
 	Keys        []uint64            // of short texts, passages and figures
 }
 
-// NewPosting is the posting of a text.
 func NewPosting(fp simhash.Fingerprint, s *compare.Sketch) Posting {
 	return Posting{fp, append(s.Keys(), s.PassageKeys()...)}
 }
@@ -55,7 +54,6 @@ func (p *Posting) AddTo(b *bands.Bands, ordinal uint32) {
 	b.AddKeys(p.Keys, ordinal)
 }
 
-// RemoveFrom removes a posting.
 func (p *Posting) RemoveFrom(b *bands.Bands, ordinal uint32) {
 	if p.Fingerprint != 0 {
 		b.Remove(p.Fingerprint, ordinal)

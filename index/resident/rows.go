@@ -51,7 +51,6 @@ type Rows struct {
 	chunks atomic.Pointer[[]*chunk] // replaced by the writer when it grows
 }
 
-// all returns the chunks there are.
 func (r *Rows) all() []*chunk {
 	if p := r.chunks.Load(); p != nil {
 		return *p
@@ -210,7 +209,6 @@ func (r *Rows) Prefetch(ordinal uint32) {
 // others are below. All but Swept are stored in the catalogue.
 type Flags uint32
 
-// The flags.
 const (
 	verdictBits Flags = 7
 
@@ -225,10 +223,8 @@ const (
 	Aside  Flags = 1 << 9 // it has met too many suspects: there are no more of it
 )
 
-// Verdict is the verdict.
 func (f Flags) Verdict() verdict.Verdict { return verdict.Verdict(f & verdictBits) }
 
-// With replaces the verdict.
 func (f Flags) With(v verdict.Verdict) Flags { return f&^verdictBits | Flags(v) }
 
 // Arrival is the state of a version that has just been judged.

@@ -62,7 +62,6 @@ type Snapshot struct {
 	mu   sync.Mutex // held while the file is read or written
 }
 
-// NewSnapshot is the snapshot of a data directory.
 func NewSnapshot(dir string) *Snapshot { return &Snapshot{path: filepath.Join(dir, SnapshotFileName)} }
 
 // Exclude calls f while no snapshot is being written.

@@ -15,7 +15,6 @@ type Tables struct {
 	Rows   *Rows
 }
 
-// NewTables returns empty tables.
 func NewTables() Tables {
 	return Tables{Bands: bands.New(), IDs: buckets.New(true), Exacts: buckets.New(true), Rows: new(Rows)}
 }

@@ -27,7 +27,7 @@ type Article struct {
 	Print  simhash.Print
 	Sketch compare.Sketch
 
-	Preview any // what Index.Preview has found out, for Index.Add; nil: nothing
+	Comparisons any // *match.Comparisons of Index.CompareAhead, for Index.Add; nil: none
 }
 
 // Withdrawal takes an item back.

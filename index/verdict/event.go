@@ -20,29 +20,29 @@ type Outcome struct {
 // Event is one change of an item's state, as it is published. Per id, the
 // event with the highest Number is the present state.
 type Event struct {
-	Number      uint64        `json:"event"`
-	ID          string        `json:"id"`
-	Revision    int64         `json:"revision"`
-	Verdict     Verdict       `json:"verdict"`
-	Previous    Verdict       `json:"previous,omitempty"`
-	Cause       Cause         `json:"cause"`
-	Restores    uint64        `json:"restores,omitempty"` // of an undo: the event that it brings back
-	Stands      Cause         `json:"-"`                  // Cause, but for an undo that of the event it brings back
-	Standing    string        `json:"-"`                  // of an undo: the note of that event
-	Rule        Rule          `json:"rule,omitempty"`
-	Of          string        `json:"of,omitempty"`
-	Cluster     uint32        `json:"cluster"`
-	Story       uint32        `json:"story"` // the first telling of its story
-	Series      uint32        `json:"series,omitempty"`
-	Distance    *int          `json:"distance,omitempty"`    // bits, 0…64
-	Margin      *float32      `json:"margin,omitempty"`      // S, 0…64
-	Resemblance *float32      `json:"resemblance,omitempty"` // 0…1
-	Facts       *reason.Facts `json:"facts,omitempty"`
-	Why         string        `json:"why"`
-	Fingerprint string        `json:"fingerprint"` // 16 hexadecimal digits
-	Recipe      string        `json:"recipe"`
-	Policy      string        `json:"policy"`
-	At          time.Time     `json:"at"`
+	Number         uint64        `json:"event"`
+	ID             string        `json:"id"`
+	Revision       int64         `json:"revision"`
+	Verdict        Verdict       `json:"verdict"`
+	Previous       Verdict       `json:"previous,omitempty"`
+	Cause          Cause         `json:"cause"`
+	Restores       uint64        `json:"restores,omitempty"` // of an undo: the event that it brings back
+	EffectiveCause Cause         `json:"-"`                  // Cause, but for an undo that of the event it brings back
+	Standing       string        `json:"-"`                  // of an undo: the note of that event
+	Rule           Rule          `json:"rule,omitempty"`
+	Of             string        `json:"of,omitempty"`
+	Cluster        uint32        `json:"cluster"`
+	Story          uint32        `json:"story"` // the first telling of its story
+	Series         uint32        `json:"series,omitempty"`
+	Distance       *int          `json:"distance,omitempty"`    // bits, 0…64
+	Margin         *float32      `json:"margin,omitempty"`      // S, 0…64
+	Resemblance    *float32      `json:"resemblance,omitempty"` // 0…1
+	Facts          *reason.Facts `json:"facts,omitempty"`
+	Why            string        `json:"why"`
+	Fingerprint    string        `json:"fingerprint"` // 16 hexadecimal digits
+	Recipe         string        `json:"recipe"`
+	Policy         string        `json:"policy"`
+	At             time.Time     `json:"at"`
 }
 
 // Measure sets Distance, Margin and Resemblance, rounded as they are published.

@@ -37,7 +37,7 @@ func Why(e *Event, language string) string {
 // judged is why the verdict of an event stands.
 func judged(e *Event, language string) string {
 	said := unseen
-	switch cause := cmp.Or(e.Stands, e.Cause); {
+	switch cause := cmp.Or(e.EffectiveCause, e.Cause); {
 	case cause == CauseWithdrawal:
 		said = reason.Phrase{"来源方撤回", "withdrawn by its source"}
 	case cause == CausePromotion && e.Of == "":

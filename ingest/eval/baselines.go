@@ -96,7 +96,6 @@ const permutations, bands, rows = 128, 25, 5
 // Signature is the minima of a set under each permutation.
 type Signature [permutations]uint64
 
-// Sign computes the signature of a set.
 func (s Set) Sign() *Signature {
 	out := new(Signature)
 	for i := range out {

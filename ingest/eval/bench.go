@@ -138,11 +138,6 @@ func (b *Bench) arrange(items []*ingest.Item) {
 	}
 }
 
-// prepare makes an item ready to be judged.
-func (b *Bench) prepare(it *ingest.Item) *index.Article {
-	return ingest.Prepare(b.cfg.Segmenter, it)
-}
-
 // feed prepares a batch with all processors and adds it.
 func (b *Bench) feed(ctx context.Context, from, to int) {
 	mutations := make([]index.Mutation, to-from)
@@ -150,9 +145,9 @@ func (b *Bench) feed(ctx context.Context, from, to int) {
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := from; i < to; i++ {
 		group.Go(func() error {
-			a := b.prepare(b.items[i])
+			a := ingest.Prepare(b.cfg.Segmenter, b.items[i])
 			mutations[i-from] = index.Mutation{Seq: uint64(i + 1), At: b.arrived[i], Article: a}
-			return b.index.Preview(ctx, a, b.arrived[i])
+			return b.index.CompareAhead(ctx, a, b.arrived[i])
 		})
 	}
 	must.Do(group.Wait())
@@ -161,7 +156,6 @@ func (b *Bench) feed(ctx context.Context, from, to int) {
 	}
 }
 
-// Close removes the catalogue.
 func (b *Bench) Close() error {
 	var err error
 	if b.index != nil {
@@ -202,7 +196,6 @@ type Setting struct {
 	Seconds    float64      `json:"feed_seconds"`
 }
 
-// Setting returns what the bench measures with.
 func (b *Bench) Setting() Setting {
 	return Setting{Items: len(b.items), Dropped: b.dropped, Recipe: b.cfg.Segmenter.Recipe(),
 		PolicyHash: b.cfg.Policy.Hash(), Policy: b.cfg.Policy, Seconds: b.feeding.Seconds()}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"jianguo/index"
+	"jianguo/ingest"
 )
 
 // Link is an item that the feed linked to an earlier one.
@@ -81,7 +82,7 @@ func (b *Bench) link(e *index.Event) Link {
 	var sets [2]Set
 	for side, id := range [2]string{e.Of, e.ID} {
 		it := b.items[b.position[id]] // both were fed
-		sets[side], l.Heads[side] = Shingles(content(b.prepare(it)), 5), head(it)
+		sets[side], l.Heads[side] = Shingles(content(ingest.Prepare(b.cfg.Segmenter, it)), 5), head(it)
 	}
 	l.Jaccard, l.Containment = sets[0].With(sets[1])
 	return l

@@ -25,7 +25,7 @@ func scan(b *Bench, distance int) []int {
 	articles := make([]*index.Article, len(b.items))
 	first := map[[16]byte]int{} // by normal form
 	for i, it := range b.items {
-		a := b.prepare(it)
+		a := ingest.Prepare(b.cfg.Segmenter, it)
 		of[i], articles[i] = -1, a
 		if !a.Blank {
 			if k, ok := first[a.Exact]; ok {
@@ -273,7 +273,7 @@ func TestWilson(t *testing.T) {
 		n, of     int
 		low, high float64
 	}{{81, 263, .2553, .3662}, {15, 148, .0624, .1605}, {0, 20, 0, .1611}, {1, 29, .0061, .1718}, {0, 0, 0, 1}} {
-		low, high := Wilson(c.n, c.of)
+		low, high := index.Wilson(c.n, c.of)
 		if math.Abs(low-c.low) > 1e-4 || math.Abs(high-c.high) > 1e-4 {
 			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", c.n, c.of, low, high, c.low, c.high)
 		}

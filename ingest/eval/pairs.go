@@ -173,7 +173,8 @@ func Pairs(ctx context.Context, cfg Config, pairs []TextPair) (out []Judged, _ S
 
 // judge judges a later item against one earlier item of the corpus.
 func (b *Bench) judge(ctx context.Context, l Label, earlier, later *ingest.Item, at time.Time) Judged {
-	first, a := b.prepare(earlier), b.prepare(later)
+	seg := b.cfg.Segmenter
+	first, a := ingest.Prepare(seg, earlier), ingest.Prepare(seg, later)
 	var e index.Event
 	var met bool
 	must.Dof(must.Catch(func() { e, met = b.check(ctx, a, at, earlier.ID) }), "eval: %q and %q", l.A, l.B)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,7 +150,7 @@ func sum(title string, judged []Judged, group, kind func(*Judged) (string, int))
 }
 
 // wrongFirst returns the wrongly judged pairs, the gravest first: another matter that is lost,
-// something new that is lost, a copy that nobody sees, a copy that an editor has to reject.
+// something new that is lost, a copy that is published, a copy that an editor has to reject.
 func (r *Report) wrongFirst() []Judged {
 	gravity := func(j Judged) int {
 		switch {
@@ -247,7 +246,6 @@ func (j *Judged) print(w io.Writer) {
 	fmt.Fprintf(w, "    says      %s\n", cmp.Or(j.Event.Why, "-"))
 }
 
-// Print writes the setting.
 func (s *Setting) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d items in %.1f s; recipe %s, policy %s (%s)\n", s.Items, s.Seconds, s.Recipe, s.PolicyHash,
 		s.Policy.Strictness)
@@ -256,20 +254,9 @@ func (s *Setting) Print(w io.Writer) {
 	}
 }
 
-// Wilson returns the 95 % score interval of a share (Wilson 1927).
-func Wilson(n, of int) (low, high float64) {
-	if of == 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	p, all := share(n, of), float64(of)
-	mid, half := p+z*z/(2*all), z*math.Sqrt(p*(1-p)/all+z*z/(4*all*all))
-	return max(0, (mid-half)/(1+z*z/all)), min(1, (mid+half)/(1+z*z/all))
-}
-
 // counted prints a number, its share and the interval of the share.
 func counted(n, of int) string {
-	low, high := Wilson(n, of)
+	low, high := index.Wilson(n, of)
 	return fmt.Sprintf("%d (%s) [%.1f–%.1f]", n, percent(n, of), 100*low, 100*high)
 }
 

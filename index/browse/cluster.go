@@ -11,31 +11,31 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// StoryView is one story in full.
-type StoryView struct {
-	Story
+// ClusterView is one cluster in full.
+type ClusterView struct {
+	ClusterBrief
 	Members []index.Brief // one page of them, the lead first, then by arrival
 	Next    uint32        // the ordinal to ask the next page after; 0: the end
 }
 
-// Story reads a story and a page of its members: those after an ordinal (0:
+// Cluster reads a cluster and a page of its members: those after an ordinal (0:
 // the first). The id of a merged cluster stands for the cluster it was merged
-// into, the id of an item without copies for a story of one; a number that no item
+// into, the id of an item without copies for a cluster of one; a number that no item
 // founded a cluster under is not found.
-func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
-	v, err := must.Try(func() *StoryView { return b.readStory(ctx, id, after, limit) })
+func (b *Model) Cluster(ctx context.Context, id, after uint32, limit int) (*ClusterView, error) {
+	v, err := must.Try(func() *ClusterView { return b.readCluster(ctx, id, after, limit) })
 	return v, wrap.Err(err, "browse: story %d", id)
 }
 
-func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *StoryView {
+func (b *Model) readCluster(ctx context.Context, id, after uint32, limit int) *ClusterView {
 	id, lead := b.cat.Lead(id)
 	if id == 0 || lead != 0 && b.cat.ClusterOf(lead) != id { // that of a copy, or of a revision
 		must.Do(verdict.ErrNotFound)
 	}
-	v := &StoryView{Story: Story{ID: id}}
-	s := newStory(lead)
+	v := &ClusterView{ClusterBrief: ClusterBrief{ID: id}}
+	s := newCounted(lead)
 	var page []uint32
-	b.members(ctx, id, maxStory, func(m *member) {
+	b.members(ctx, id, mostMembers, func(m *member) {
 		s.add(m)
 		if m.ordinal != lead && m.ordinal > after {
 			if len(page) < limit {
@@ -60,10 +60,10 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 	return v
 }
 
-// maxStory is how many members are read of one story at most.
-const maxStory = 50_000
+// mostMembers is how many members are read of one cluster at most.
+const mostMembers = 50_000
 
-// members reads the members of a story in order, at most so many; -1: all.
+// members reads the members of a cluster in order, at most so many; -1: all.
 func (b *Model) members(ctx context.Context, cluster uint32, limit int, f func(*member)) {
 	from, args := b.cat.MembersFrom(cluster)
 	query := `SELECT i.ordinal, coalesce(i.source, 0), i.published_at, i.arrived_at FROM ` + from + `

@@ -10,7 +10,7 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// TestBlankByFormerRecipe: a preview that reads by the former recipe may be proposed a version that is blank by it,
+// TestBlankByFormerRecipe: a comparison ahead by the former recipe may be proposed a version that is blank by it,
 // since the writer is just posting it by the next one. To it such a version is one that is not there yet.
 func TestBlankByFormerRecipe(t *testing.T) {
 	t.Parallel()

@@ -32,13 +32,13 @@ type (
 // arrived, commits that the new forms are in force, and replaces the postings of the versions that have
 // changed, some microseconds each.
 func (x *Index) Reindex(ctx context.Context, cfg ReindexConfig, switched func()) (report *ReindexReport, err error) {
-	x.write.Lock()
+	x.writeMu.Lock()
 	if x.closed {
-		x.write.Unlock()
+		x.writeMu.Unlock()
 		return nil, ErrClosed
 	}
 	x.background.Add(1)
-	x.write.Unlock()
+	x.writeMu.Unlock()
 	defer x.background.Done()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -50,19 +50,19 @@ func (x *Index) Reindex(ctx context.Context, cfg ReindexConfig, switched func())
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.SetMaxOpenConns(1)
-	if err := must.Catch(func() { report = renewing{x.catalogue, cfg}.run(ctx, db, switched) }); err != nil {
+	if err := must.Catch(func() { report = reindexing{x.catalogue, cfg}.run(ctx, db, switched) }); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	return report, nil
 }
 
-// renewing is a call of Reindex.
-type renewing struct {
+// reindexing is a call of Reindex.
+type reindexing struct {
 	*catalogue
 	cfg ReindexConfig
 }
 
-func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *ReindexReport {
+func (x reindexing) run(ctx context.Context, db *sql.DB, switched func()) *ReindexReport {
 	// Outlines are of the forms in force until they have been read. No sweep and no snapshot sees a part
 	// of the switch.
 	select {
@@ -77,22 +77,22 @@ func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *Reindex
 		defer busy.Store(false)
 	}
 	var made *reindex.Run
-	next := &forms{recipe: x.cfg.Recipe}
+	next := &recipeInForce{hash: x.cfg.Recipe}
 	x.locked(func() {
-		next.stamp = must.Get(x.stamp(ctx, next.recipe))
+		next.stamp = must.Get(x.stamp(ctx, next.hash))
 		made = must.Get(reindex.Begin(ctx, db, x.cfg, next.stamp))
 	})
-	force := x.forms.Load().overlay
+	force := x.recipe.Load().overlay
 	must.Do(made.Fill(ctx))
 	changes, through := must.Get(reindex.Changes(ctx, x.reader, force, made.Next(), 0)), made.Next().Through
 	x.locked(func() {
 		ctx := context.WithoutCancel(ctx)
 		must.Do(made.Fill(ctx)) // what has arrived meanwhile
 		changes = append(changes, must.Get(reindex.Changes(ctx, x.reader, force, made.Next(), through))...)
-		x.change(ctx, made, next, changes, switched)
+		x.switchTo(ctx, made, next, changes, switched)
 	})
 	err := must.Catch(func() {
-		// Outlines of what has changed are read by the next start: previews may be reading those of before.
+		// Outlines of what has changed are read by the next start: CompareAhead may be reading the former ones.
 		must.Do(made.Clean(ctx))
 		must.Do(snapshots{x.catalogue}.Snapshot(ctx))
 	})
@@ -103,21 +103,21 @@ func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *Reindex
 }
 
 // locked calls f under the writers' lock.
-func (x renewing) locked(f func()) {
-	x.write.Lock()
-	defer x.write.Unlock()
+func (x reindexing) locked(f func()) {
+	x.writeMu.Lock()
+	defer x.writeMu.Unlock()
 	if x.closed {
 		must.Do(ErrClosed)
 	}
 	f()
 }
 
-// change puts the new recipe in force, in the files and then in memory. Guarded by Index.write.
-func (x renewing) change(
-	ctx context.Context, made *reindex.Run, next *forms, changes []reindex.Change, switched func(),
+// switchTo puts the new recipe in force, in the files and then in memory. Guarded by writeMu.
+func (x reindexing) switchTo(
+	ctx context.Context, made *reindex.Run, next *recipeInForce, changes []reindex.Change, switched func(),
 ) {
 	next.overlay = made.Next()
-	next.Reader = match.Reader{DB: x.judges, Compared: next.overlay.Compared()}
+	next.Reader = match.Reader{DB: x.judgeReader, Compared: next.overlay.Compared()}
 	// Versions in current have their flags from there; the others get those that a start derives.
 	var turned []uint32
 	for i := range changes {
@@ -149,8 +149,8 @@ func (x renewing) change(
 		}
 		rows.ForgetOutline(c.Ordinal)
 	}
-	// Last: a preview that was made of both is then one of the former recipe, and is not used.
-	x.forms.Store(next)
-	x.judging.Compared = next.Compared
+	// Last: this drops comparisons that have begun, which may be by both recipes.
+	x.recipe.Store(next)
+	x.inBatch.Compared = next.Compared
 	x.matcher.CompareBy(next.Compared)
 }

@@ -16,37 +16,36 @@ import (
 // writer searches again and judges, and compares only what is new. The verdict is that of judging in turn: a cached
 // comparison is of the same two texts, and comparing is pure. All else is looked up in turn.
 
-// Preview is what was found out about an article before its turn.
-type Preview struct {
-	policy *verdict.Policy
-	epoch  uint64
-	known  map[uint32]*comparison
+// Comparisons are those of an article with earlier texts, from before its turn.
+type Comparisons struct {
+	policy     *verdict.Policy
+	generation uint64
+	byOrdinal  map[uint32]*comparison
 }
 
-// Preview does ahead of time what judging an article will need. It changes no
-// verdict, and may run beside the writer and itself. It returns nil where judging
-// compares nothing.
-func (m *Matcher) Preview(ctx context.Context, r *Reader, q Query) (*Preview, error) {
+// CompareAhead makes the comparisons that judging an article will need; nil where it compares nothing. It changes no
+// verdict, and may run beside the writer and itself.
+func (m *Matcher) CompareAhead(ctx context.Context, r *Reader, q Query) (*Comparisons, error) {
 	if q.Article.Blank || m.policy.Rules == verdict.RulesHamming {
 		return nil, nil
 	}
-	v := &Preview{policy: m.policy, epoch: m.epoch.Load(), known: map[uint32]*comparison{}}
+	v := &Comparisons{policy: m.policy, generation: m.generation.Load(), byOrdinal: map[uint32]*comparison{}}
 	if _, exact, err := m.exactCopy(ctx, r, &q); exact || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	c := comparing{Matcher: m, reader: r, query: &q, known: v.known, ahead: true}
+	c := comparing{Matcher: m, reader: r, query: &q, known: v.byOrdinal, ahead: true}
 	if _, err := c.best(ctx, m.Propose(q.Article)); err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
-// comparisons are what a preview knows, if that still holds.
-func (v *Preview) comparisons(m *Matcher) map[uint32]*comparison {
-	if v == nil || v.policy != m.policy || v.epoch != m.epoch.Load() {
+// valid returns the comparisons by ordinal, or an empty map if they are by another policy or were dropped.
+func (v *Comparisons) valid(m *Matcher) map[uint32]*comparison {
+	if v == nil || v.policy != m.policy || v.generation != m.generation.Load() {
 		return map[uint32]*comparison{}
 	}
-	return v.known
+	return v.byOrdinal
 }
 
 // Reader reads exemplars from the catalogue: on the writer's connection, which sees the batch that

@@ -12,10 +12,11 @@ import (
 // Several services may take the same items from an external bus, each with a catalogue of its own. All come to the same
 // events; one of them publishes, and the others compare.
 
-// takeOver is how long the stream may have no event that this catalogue has, until the outbox publishes.
-const takeOver = time.Second
+// publishAfter is how long another service may take to publish the next event of this catalogue, until the outbox
+// publishes it.
+const publishAfter = time.Second
 
-// resumeAfter is resume. The error is errOthers if the stream has events after the last one that this outbox
+// resumeAfter is resume. The error is errOtherPublishes if the stream has events after the last one that this outbox
 // knows of.
 func (o *outbox) resumeAfter(ctx context.Context, after uint64) (uint64, error) {
 	next, err := o.resume(ctx)
@@ -23,14 +24,14 @@ func (o *outbox) resumeAfter(ctx context.Context, after uint64) (uint64, error) 
 	case err != nil:
 		return after, err
 	case o.catchesUp != nil && next > after:
-		return after, errOthers
+		return after, errOtherPublishes
 	}
 	return next, nil
 }
 
-// follow compares the events after a number with those of the catalogue, until no other service publishes any more.
-// It returns the number of the last one.
-func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64) (uint64, error) {
+// compareOthers compares the events that other services publish after a number with those of the catalogue, until none
+// publishes any more. It returns the number of the last one.
+func (o *outbox) compareOthers(ctx context.Context, done <-chan struct{}, after uint64) (uint64, error) {
 	o.log.DebugContext(ctx, "comparing the events of other services", "after", after)
 	stream, err := o.js.Stream(ctx, o.stream)
 	if err != nil {
@@ -45,7 +46,7 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 	}
 	defer subscription.Stop()
 	for {
-		late := time.NewTimer(takeOver)
+		late := time.NewTimer(publishAfter)
 		select {
 		case <-ctx.Done():
 			return after, ctx.Err()
@@ -70,7 +71,7 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 				return o.resumeAfter(ctx, after)
 			}
 			if o.lost.Load() {
-				return after, errOthers
+				return after, errOtherPublishes
 			}
 		}
 	}
@@ -87,7 +88,7 @@ func (o *outbox) await(ctx context.Context, done <-chan struct{}, number uint64)
 			return false
 		case <-done:
 			return false
-		case <-o.kick:
+		case <-o.woken:
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

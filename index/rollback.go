@@ -7,14 +7,14 @@ import (
 	"jianguo/internal/must"
 )
 
-// before is what a batch has changed in memory, as it was before the batch. The later articles of a batch are judged
-// by what the earlier ones changed, so the changes cannot wait for the commit; one that fails restores this. The
-// look-ups of ids and hashes are not restored: a reader checks the row behind a look-up, and skips it if there is
+// rollback is what was in memory before a batch changed it. The later articles of a batch are judged by what the
+// earlier ones changed, so the changes cannot wait for the commit; a batch that fails is rolled back from this. The
+// look-ups of ids and hashes are not rolled back: a reader checks the row behind a look-up, and skips it if there is
 // no row or the row is of another item.
-type before struct {
+type rollback struct {
 	rows     map[uint32]residentRow // by ordinal
 	clusters map[uint32]clusterRow  // by id: lead and merged
-	postings []change               // in the order in which they were made
+	postings []postingChange        // in the order in which they were made
 }
 
 // residentRow is what is in memory of a version.
@@ -23,20 +23,20 @@ type residentRow struct {
 	cluster, touched uint32
 }
 
-// change is a posting that was added or removed.
-type change struct {
+// postingChange is a posting that was added or removed.
+type postingChange struct {
 	ordinal uint32
 	posting resident.Posting
 	removed bool
 }
 
-func (b *before) keepRow(rows *resident.Rows, ordinal uint32) {
+func (b *rollback) saveRow(rows *resident.Rows, ordinal uint32) {
 	if _, kept := b.rows[ordinal]; !kept {
 		b.rows[ordinal] = residentRow{rows.Flags(ordinal), rows.Cluster(ordinal), rows.Touched(ordinal)}
 	}
 }
 
-func (b *before) keepCluster(clusters *resident.Clusters, id uint32) {
+func (b *rollback) saveCluster(clusters *resident.Clusters, id uint32) {
 	if _, kept := b.clusters[id]; !kept {
 		lead, merged := clusters.Own(id)
 		b.clusters[id] = clusterRow{lead: lead, merged: merged}
@@ -45,16 +45,16 @@ func (b *before) keepCluster(clusters *resident.Clusters, id uint32) {
 
 func (b *batch) post(ordinal uint32, p resident.Posting) {
 	p.AddTo(b.x.tables.Bands, ordinal)
-	b.before.postings = append(b.before.postings, change{ordinal, p, false})
+	b.rollback.postings = append(b.rollback.postings, postingChange{ordinal, p, false})
 }
 
 func (b *batch) unpost(ordinal uint32, p resident.Posting) {
 	p.RemoveFrom(b.x.tables.Bands, ordinal)
-	b.before.postings = append(b.before.postings, change{ordinal, p, true})
+	b.rollback.postings = append(b.rollback.postings, postingChange{ordinal, p, true})
 }
 
-// learn learns what recurs in texts of a source from an article that has nothing to do with an earlier one.
-func (b *batch) learn(a *Article, ordinal uint32) {
+// learnBoilerplate learns what recurs in texts of a source from an article that has nothing to do with an earlier one.
+func (b *batch) learnBoilerplate(a *Article, ordinal uint32) {
 	if a.Source == "" || a.Text.Body == "" {
 		return
 	}
@@ -64,8 +64,8 @@ func (b *batch) learn(a *Article, ordinal uint32) {
 	}
 }
 
-// restore makes memory again what it was before a batch that failed.
-func (x *catalogue) restore(b *before) {
+// rollBack restores what was in memory before a batch that failed.
+func (x *catalogue) rollBack(b *rollback) {
 	for _, c := range slices.Backward(b.postings) {
 		if c.removed {
 			c.posting.AddTo(x.tables.Bands, c.ordinal)
@@ -85,5 +85,5 @@ func (x *catalogue) restore(b *before) {
 		x.clusters.Set(id, c.lead, c.merged)
 	}
 	x.boilerplate.End(false)
-	x.matcher.Reset()
+	x.matcher.DropComparisons()
 }

@@ -30,12 +30,12 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 	return x
 }
 
-// TestPreviewChangesNoVerdict: an article gets the same verdict with a preview, however
-// old, and without one.
-func TestPreviewChangesNoVerdict(t *testing.T) {
+// TestCompareAheadChangesNoVerdict: an article gets the same verdict if it was compared ahead,
+// however early, and if not.
+func TestCompareAheadChangesNoVerdict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	previewed, failed := 0, 0
+	compared, failed := 0, 0
 	for _, seed := range testbed.Sequential([]uint64{0, 1, 2, 3, 4, 5}[:testbed.Count(2, 6, 6)]) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p, inTurn := &indextest.Press{Rand: r}, openTight(t, 200, nil)
@@ -63,7 +63,7 @@ func TestPreviewChangesNoVerdict(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Workers preview up to three batches ahead, concurrently with the writer.
+		// Workers compare up to three batches ahead, concurrently with the writer.
 		const ahead = 60
 		var seen int
 		look := func(to int) {
@@ -71,7 +71,7 @@ func TestPreviewChangesNoVerdict(t *testing.T) {
 			for ; seen < min(to, n); seen++ {
 				if m := &items[seen].early; m.Article != nil {
 					wg.Go(func() {
-						if err := early.Preview(ctx, m.Article, m.At); err != nil {
+						if err := early.CompareAhead(ctx, m.Article, m.At); err != nil {
 							t.Error(err)
 						}
 					})
@@ -86,7 +86,7 @@ func TestPreviewChangesNoVerdict(t *testing.T) {
 			for i := from; i < to; i++ {
 				batch = append(batch, items[i].early)
 			}
-			// The batch that fails has another order: what is previewed during it meets ordinals that come to stand for
+			// The batch that fails has another order: what is compared during it meets ordinals that come to stand for
 			// other texts.
 			if r.IntN(2) == 0 {
 				failing = func() { look(to + ahead) }
@@ -118,16 +118,16 @@ func TestPreviewChangesNoVerdict(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("seed %d: events (-in turn +previewed):\n%s", seed, diff)
+			t.Fatalf("seed %d: events (-in turn +compared ahead):\n%s", seed, diff)
 		}
 		for i := range items {
-			if a := items[i].early.Article; a != nil && a.Preview != nil {
-				previewed++
+			if a := items[i].early.Article; a != nil && a.Comparisons != nil {
+				compared++
 			}
 		}
 		mustVerify(t, early)
 	}
-	if previewed < 80 || failed < 3 {
-		t.Fatalf("%d articles were previewed, %d batches failed: this proves little", previewed, failed)
+	if compared < 80 || failed < 3 {
+		t.Fatalf("%d articles were compared ahead, %d batches failed: this proves little", compared, failed)
 	}
 }

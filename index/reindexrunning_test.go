@@ -19,7 +19,7 @@ import (
 	"jianguo/internal/testbed"
 )
 
-// TestReindexOfRunningIndex: articles, decisions, previews and checks go on during a reindex,
+// TestReindexOfRunningIndex: articles, decisions, comparisons ahead and checks go on during a reindex,
 // which fails at random points and is called again. Afterwards the catalogue and what is
 // resident are whole, and a start derives what a catalogue of the new recipe would.
 func TestReindexOfRunningIndex(t *testing.T) {
@@ -85,7 +85,7 @@ func TestReindexOfRunningIndex(t *testing.T) {
 				}
 				if name == "no snapshot" {
 					fresh := dialect(1).open(t, dialect(1).translated(t, dir))
-					if diff := cmp.Diff(standing(t, fresh), standing(t, y)); diff != "" {
+					if diff := cmp.Diff(visibleState(t, fresh), visibleState(t, y)); diff != "" {
 						t.Fatalf("what stands (-fresh +reindexed):\n%s", diff)
 					}
 					a.sameProposals(y, fresh, dialect(1))
@@ -103,7 +103,7 @@ func TestReindexOfRunningIndex(t *testing.T) {
 func outlinesInForce(t *testing.T, x *Index) {
 	t.Helper()
 	outlines := 0
-	err := sqlite.Each(context.Background(), x.reader, `SELECT ordinal, sketch FROM `+x.forms.Load().overlay.Compared()+` WHERE sketch IS NOT NULL`, func(r *sql.Rows) error {
+	err := sqlite.Each(context.Background(), x.reader, `SELECT ordinal, sketch FROM `+x.recipe.Load().overlay.Compared()+` WHERE sketch IS NOT NULL`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var encoded []byte
 		if err := r.Scan(&ordinal, &encoded); err != nil {
@@ -177,7 +177,7 @@ func (s *step) speak(t *testing.T, x *Index, speaks *atomic.Int64) {
 			d := dialect(speaks.Load())
 			m.Article = d.article(s.mutation.Article.ID, s.body)
 			m.Article.Recipe = d.name()
-			if err := x.Preview(context.Background(), m.Article, m.At); err != nil {
+			if err := x.CompareAhead(context.Background(), m.Article, m.At); err != nil {
 				t.Fatal(err)
 			}
 		}
