@@ -70,9 +70,9 @@ func (d *Doc) subject(from, to int, other *Doc) string {
 
 func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
 
-// latinSubject is the first Latin word of a headline that the other headline lacks, and that the text says where the other one
-// says something else: a page that was made from the same template names its own subject there. Or that the other text
-// has nowhere, in the first clause: a later one may be the name of a site.
+// latinSubject is the first Latin word of a headline that the other headline lacks, and that the text says where the
+// other one says something else: a page that was made from the same template names its own subject there. Or that the
+// other text has nowhere, in the first clause: a later one may be the name of a site.
 func (s *Side) latinSubject(other *Doc) string {
 	first, _, _ := strings.Cut(s.headline, "\n")
 	for _, t := range s.title {

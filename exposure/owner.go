@@ -312,8 +312,8 @@ func (o *owner) linksOf(ctx context.Context, user string) (all state.Links) {
 	return all
 }
 
-// applyFollowUp implements states. Another user may have another owner: the event goes through the log, once. An owner that
-// begins again may have appended it already.
+// applyFollowUp implements states. Another user may have another owner: the event goes through the log, once. An owner
+// that begins again may have appended it already.
 func (o *owner) applyFollowUp(ctx context.Context, ev *logEvent) {
 	followUp, n := Event{Kind: ev.Kind, User: ev.user, From: ev.From}, 0
 	if ev.Kind.Items() {

@@ -95,13 +95,7 @@ func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error)
 	return e, wrap.Err(err, "index: check")
 }
 
-// checkArrival is Check of an article as if its id were not known.
-func (x *catalogue) checkArrival(ctx context.Context, q match.Query) (Event, error) {
-	e, err := must.Try(func() Event { return x.dryRun(ctx, q, nil) })
-	return e, wrap.Err(err, "index: check")
-}
-
-// dryRun is the event that an article would cause, prev being the version of its id so far, or nil. It panics on errors
+// dryRun is the event that an article would cause, prev being the latest version of its id, or nil. It panics on errors
 // (must).
 func (x *catalogue) dryRun(ctx context.Context, q match.Query, prev *version) Event {
 	a, f := q.Article, x.recipe.Load()

@@ -18,7 +18,8 @@ import (
 func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	ev := Event{
 		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause,
-		Restores: uint64(e.restores.Int64), EffectiveCause: e.effectiveCause, Standing: e.standing.String, Rule: e.rule, Of: of,
+		Restores: uint64(e.restores.Int64), EffectiveCause: e.effectiveCause, EffectiveNote: e.effectiveNote.String,
+		Rule: e.rule, Of: of,
 		Cluster: e.cluster, Story: cmp.Or(uint32(e.story.Int64), e.cluster),
 		Fingerprint: simhash.Fingerprint(r.fingerprint).String(),
 		Recipe:      x.stampHash(r.recipe), Policy: x.stampHash(e.policy), At: time.UnixMilli(e.at).UTC(),
@@ -52,8 +53,8 @@ func (x *catalogue) queryEvents(ctx context.Context, db sqlite.Querier, where st
 		var e eventRow
 		var r itemRow
 		var of sql.NullString
-		must.Do(rows.Scan(append(e.columns(), &e.effectiveCause, &e.standing, &r.id, &r.fingerprint, &r.recipe, &r.of,
-			&r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...))
+		must.Do(rows.Scan(append(e.columns(), &e.effectiveCause, &e.effectiveNote, &r.id, &r.fingerprint, &r.recipe,
+			&r.of, &r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...))
 		events = append(events, x.event(&e, &r, of.String))
 	}
 	return events

@@ -62,7 +62,7 @@ type eventRow struct {
 	restores          sql.NullInt64
 	story             sql.NullInt64
 	effectiveCause    Cause          // as Event.EffectiveCause; no column
-	standing          sql.NullString // as Event.Standing; no column
+	effectiveNote     sql.NullString // as Event.EffectiveNote; no column
 }
 
 // columns are the values of a row in the order of the table, to be read or written.

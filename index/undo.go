@@ -114,5 +114,6 @@ func (d *decision) undoEffect(e *effect) {
 // bringBack says that an event of an undo brings back what an earlier one said.
 func (d *decision) bringBack(e *eventRow, number uint64) {
 	e.restores = sql.NullInt64{Int64: int64(number), Valid: true}
-	must.Do(d.query(`SELECT cause, note FROM events WHERE number = ?`, number).Scan(&e.effectiveCause, &e.standing))
+	must.Do(d.query(`SELECT cause, note FROM events WHERE number = ?`, number).
+		Scan(&e.effectiveCause, &e.effectiveNote))
 }

@@ -28,7 +28,7 @@ type Event struct {
 	Cause          Cause         `json:"cause"`
 	Restores       uint64        `json:"restores,omitempty"` // of an undo: the event that it brings back
 	EffectiveCause Cause         `json:"-"`                  // Cause, but for an undo that of the event it brings back
-	Standing       string        `json:"-"`                  // of an undo: the note of that event
+	EffectiveNote  string        `json:"-"`                  // of an undo: the note of that event
 	Rule           Rule          `json:"rule,omitempty"`
 	Of             string        `json:"of,omitempty"`
 	Cluster        uint32        `json:"cluster"`

@@ -27,8 +27,8 @@ func Why(e *Event, language string) string {
 	switch why := judged(e, language); {
 	case e.Restores == 0:
 		return why
-	case e.Standing != "":
-		return why + NoteSeparator.In(language) + e.Standing + undone.In(language)
+	case e.EffectiveNote != "":
+		return why + NoteSeparator.In(language) + e.EffectiveNote + undone.In(language)
 	default:
 		return why + undone.In(language)
 	}
