@@ -266,8 +266,8 @@ func TestLostRows(t *testing.T) {
 	if _, err := x.conn.ExecContext(t.Context(), `DELETE FROM meta WHERE key = 'policy'`); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := x.Verify(t.Context()); err != nil || len(r.Problems) != 1 {
-		t.Errorf("an empty catalogue without a policy: %+v, %v", r, err)
+	if r, err := x.Verify(t.Context()); err != nil || len(r.Problems) != 0 {
+		t.Errorf("an empty catalogue that was killed before it had a policy: %+v, %v", r, err)
 	}
 	if err := x.transaction(t.Context(), func() { x.record(t.Context()) }); err != nil {
 		t.Fatal(err)

@@ -99,7 +99,8 @@ func (s *Service) runOn(ctx context.Context) error {
 		defer close(toPrepare)
 		defer subscription.Stop()
 		defer close(ended)
-		s.accept(intake, messages, toPrepare, toApply)
+		s.lost = s.accept(intake, messages, toPrepare, toApply)
+		stop()
 		return nil
 	})
 	for range s.cfg.Workers {
@@ -119,31 +120,61 @@ func (s *Service) runOn(ctx context.Context) error {
 		stop()
 		return nil
 	})
-	if err := g.Wait(); err != nil || !another {
+	if err := g.Wait(); err != nil || !another && !s.lost {
 		return err
 	}
 	return errStreamReplaced
 }
 
-// accept makes a job of each message, in order, until intake ends.
-func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, toPrepare, toApply chan<- *job) {
+// accept makes a job of each message, in order, until intake ends, or ITEMS has lost what was accepted: a bus that was
+// restored gives the sequences again, maybe more of them than it had lost.
+func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, toPrepare, toApply chan<- *job) (
+	lost bool) {
+	var last jetstream.MsgMetadata
+	if m, err := s.items.GetMsg(intake, s.applied.Load()); err == nil {
+		last.Sequence.Stream, last.Timestamp = m.Sequence, m.Time
+	}
 	for {
 		select {
 		case <-intake.Done():
-			return
+			return false
 		case m := <-messages:
+			if meta, err := m.Metadata(); err == nil { // else prepareJob fails
+				if meta.Consumer != last.Consumer && s.replaced(intake, &last) {
+					return true
+				}
+				last = *meta
+			}
 			j := &job{msg: m, ready: make(chan struct{}), taken: time.Now(),
 				weight: min(int64(len(m.Data())), inFlightBytes)}
 			if s.inFlight.Acquire(intake, j.weight) != nil {
-				return
+				return false
 			}
 			select {
 			case toApply <- j: // every job in toPrepare is in toApply too, except one that applyBatches waits for
 				toPrepare <- j
 			case <-intake.Done():
 				s.inFlight.Release(j.weight)
-				return
+				return false
 			}
 		}
 	}
+}
+
+// replaced reports whether ITEMS has another message at a sequence than it had. It asks until there is an answer, or ctx
+// ends.
+func (s *Service) replaced(ctx context.Context, was *jetstream.MsgMetadata) bool {
+	for !was.Timestamp.IsZero() {
+		m, err := s.items.GetMsg(ctx, was.Sequence.Stream)
+		if err == nil {
+			return !m.Time.Equal(was.Timestamp)
+		}
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if clock.Sleep(ctx, time.Second) != nil {
+			return true
+		}
+	}
+	return false
 }

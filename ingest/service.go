@@ -57,6 +57,7 @@ type Service struct {
 
 	base       atomic.Uint64   // applied sequence = base + stream sequence
 	attached   string          // identity of the stream whose messages are applied; of Run
+	lost       bool            // it has other messages at sequences that were applied; of Run
 	history    []mark          // what was applied, a minute apart, the oldest first; of purge
 	ending     context.Context // of Run: done when the intake ends
 	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
@@ -109,7 +110,11 @@ func (s *Service) attach(ctx context.Context) error {
 		return fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
 	}
 	s.attached = streams.Identity(info)
-	base, err := s.cfg.Index.Attach(ctx, s.attached, info.State.LastSeq, func(end time.Time) (uint64, error) {
+	same := info.State.LastSeq // up to here it holds what was applied
+	if s.lost {
+		same = 0
+	}
+	base, err := s.cfg.Index.Attach(ctx, s.attached, same, func(end time.Time) (uint64, error) {
 		seq := info.State.LastSeq
 		for ; seq >= max(info.State.FirstSeq, 1); seq-- {
 			m, err := s.items.GetMsg(ctx, seq)
@@ -123,6 +128,7 @@ func (s *Service) attach(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
+	s.lost = false
 	s.base.Store(base)
 	applied, _ := s.cfg.Index.Applied()
 	s.applied.Store(applied - base)

@@ -237,6 +237,46 @@ func TestBrokerOlder(t *testing.T) {
 	s.stop()
 }
 
+// TestBrokerOlderAndFuller: a broker that comes back from a backup has been given more items than it had lost before
+// the service is on it again. All are judged.
+func TestBrokerOlderAndFuller(t *testing.T) {
+	t.Parallel()
+	b, backup := startBroker(t, nil), filepath.Join(t.TempDir(), "backup")
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+	s.ready()
+	s.publish(1)
+	b.stop()
+	if err := os.CopyFS(backup, os.DirFS(b.options.StoreDir)); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	s.eventually("the service is on the bus again", func() bool {
+		status, _, _ := s.post("/items", article(2))
+		return status == 200
+	})
+	s.publish(3)
+	b.stop()
+	older := startBroker(t, func(o *server.Options) { o.StoreDir = backup })
+	for n := 10; n < 15; n++ {
+		if _, err := older.streams().Publish(t.Context(), bus.SubjectPublish, article(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	older.close()
+	b.options.StoreDir = backup
+	b.start()
+	s.eventually("all are judged", func() bool {
+		judged := 0
+		for n := 10; n < 15; n++ {
+			if s.status(fmt.Sprint("/items/n", n)) == 200 {
+				judged++
+			}
+		}
+		return judged == 5
+	})
+	s.stop()
+}
+
 // A service starts again at once on the same broker, which still keeps the consumers of the
 // process before.
 func TestBrokerRestart(t *testing.T) {
