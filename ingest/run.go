@@ -161,8 +161,8 @@ func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, 
 	}
 }
 
-// replaced reports whether ITEMS has another message at a sequence than it had. It asks until there is an answer, or ctx
-// ends.
+// replaced reports whether ITEMS has another message at a sequence than it had. It asks until there is an answer, or
+// ctx ends.
 func (s *Service) replaced(ctx context.Context, was *jetstream.MsgMetadata) bool {
 	for !was.Timestamp.IsZero() {
 		m, err := s.items.GetMsg(ctx, was.Sequence.Stream)

@@ -75,7 +75,8 @@ var rules = []struct{ what, query string }{
 		AND ordinal NOT IN (SELECT item FROM decisions WHERE item IS NOT NULL)`},
 	{"sequence is applied, and meta lacks it, the policy or the stream", `SELECT coalesce(max(seq), 0) FROM items
 		HAVING max(seq) > coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'applied'), 0)
-		OR count(*) > 0 AND NOT EXISTS (SELECT 1 FROM meta JOIN stamps ON kind = key AND hash = value WHERE key = 'policy')
+		OR count(*) > 0
+			AND NOT EXISTS (SELECT 1 FROM meta JOIN stamps ON kind = key AND hash = value WHERE key = 'policy')
 		OR (SELECT count(*) FROM meta WHERE key IN ('stream_identity', 'stream_base')) = 1`},
 	// A body of 128 tokens (the second byte of a sketch) that resembles nothing is learned from.
 	{"source has learned nothing", `SELECT DISTINCT source FROM items JOIN events e ON e.number = event
