@@ -193,6 +193,23 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// TestShortNotices: two notices of one form are about two officials, however little of either is a clause of its own.
+func TestShortNotices(t *testing.T) {
+	of := func(whence, who, by, end string) *Doc {
+		return NewDoc(&Text{Body: "中央纪委国家监委网站讯据" + whence + "纪委监委消息\n" + who + "涉嫌严重违纪违法\n目前正接受" + by + "监察调查" + end})
+	}
+	limits := DefaultLimits()
+	earlier := of("云北省", "池山开发区党工委书记\n管委会主任甲乙丙", "云北省纪委监委纪律审查和", "\n云北省纪委监委")
+	for _, later := range []*Doc{
+		of("中央纪委国家监委驻甲乙银行纪检监察组\n山南省", "甲乙银行总部经理丁戊", "中央纪委国家监委驻甲乙银行纪检监察组纪律审查和山南省左州市监察委员会", ""),
+		of("云北省", "云北省公安厅交通管理局原党委书记\n局长己庚辛", "云北省纪委监委纪律审查和", "\n云北省纪委监委"),
+	} {
+		if j := Judge(later, earlier, &limits); j.Kind == Duplicate {
+			t.Errorf("%s: %v, %s: %+v", later.Form, j.Kind, j.Reason, j.Trace)
+		}
+	}
+}
+
 // TestLearnedNames: a clause that recurs in a source's articles carries no weight, unless it is a name alone: two notices
 // of one form may differ in no more.
 func TestLearnedNames(t *testing.T) {

@@ -39,8 +39,9 @@ func (g *Agreement) has(d *Doc, words string) bool {
 	return d.Has(words)
 }
 
-// slotMost is the length in tokens of the longest gap that is one place.
-const slotMost = 12
+// slotMost is the length in tokens of the longest gap that is one place, and of what fills one place of a short form: an
+// office and a name.
+const slotMost, fillingMost = 12, 36
 
 // Agreement compares what stands at the places of the gaps, and counts the equal quantities of the matches.
 func (x *Alignment) Agreement() Agreement {
@@ -287,7 +288,7 @@ func (x *Alignment) form() (f form) {
 	between(x.Matches, len(l.tokens), len(e.tokens), func(a0, a1, b0, b1 int) {
 		p, noun := x.wordsAt(a0, a1, b0, b1)
 		switch {
-		case p[0] == "" && (a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > slotMost):
+		case p[0] == "" && (a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > x.slotMost()):
 			f.added++
 		case p[0] == "" || g.has(e, p[0]) || g.has(l, p[1]):
 		default:
@@ -300,6 +301,13 @@ func (x *Alignment) form() (f form) {
 		}
 	})
 	return f
+}
+
+func (x *Alignment) slotMost() int {
+	if x.short() {
+		return fillingMost
+	}
+	return slotMost
 }
 
 // anotherMatter reports whether two fillings are of two matters: in short texts one slot is enough, in a sentence
@@ -330,7 +338,7 @@ func (d *Doc) clauseOf(words string) string {
 // character tells volumes or colours apart as a clause, too.
 func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string, noun bool) {
 	l, e := &x.Later, &x.Earlier
-	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > slotMost {
+	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > x.slotMost() {
 		return words, false
 	}
 	both := func(a, b int) bool { // both texts go on with one token

@@ -36,7 +36,9 @@ type Limits struct {
 	// Subjects is how many words of its opening each text has again, and the other one nowhere, to be about another
 	// subject.
 	Subjects int `json:"subjects"`
-	// Rest is the share of a sentence that makes it another one.
+	// Told is the least share of a copy that the earlier text tells. Rest is the share of a sentence that makes it
+	// another one.
+	Told float64 `json:"told"`
 	Rest float64 `json:"rest"`
 	// Slots is how many nouns at common places of longer texts are others, and Added the share of these places that
 	// other differences are at most, for two fillings of one form.
@@ -81,8 +83,8 @@ func (l Limits) At(news int) Limits {
 	scale := float64(news) / 80
 	return Limits{News: news, Facts: max(1, int(math.Round(3*scale))), FactsShort: max(1, int(math.Round(scale))),
 		Share: min(.9, .2*scale), Little: max(1, news/2), Later: .5, Earlier: .6, Resembles: .29, Conflicts: 2,
-		DisagreeShort: .15, Subjects: 3, Rest: .3, Slots: 2, Added: .34, Recurs: 3, Stale: 30, Look: .35, Matter: .25,
-		Opening: 100, Both: .5, Run: 4, Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23}
+		DisagreeShort: .15, Subjects: 3, Told: .6, Rest: .3, Slots: 2, Added: .34, Recurs: 3, Stale: 30, Look: .35,
+		Matter: .25, Opening: 100, Both: .5, Run: 4, Offsets: 16, GapPairs: 1 << 16, Pairs: 1 << 20, Sought: 1 << 23}
 }
 
 // Validate names the first number that is out of bounds: shares go from 0 to 1, counts from 1 on.
@@ -178,8 +180,8 @@ func Judge(later, earlier *Doc, l *Limits) Judgement {
 	}
 	if j.step(j.isNews(l), "news?",
 		"%d new characters (%d), %.0f%% of the text (%.0f, from %d on), %d new facts (%d); "+
-			"%.0f%% untold, which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share,
-		l.Little, len(j.New.Values), x.facts(), 100*(1-a)) {
+			"%.0f%% untold (%.0f), which counts of an excerpt", j.New.Characters, l.News, 100*j.New.Share, 100*l.Share,
+		l.Little, len(j.New.Values), x.facts(), 100*(1-a), 100*(1-l.Told)) {
 		if j.step(a < Most && !x.sharesOpening(), "another matter?", "%.0f%% of the later text (%.0f), "+
 			"%.0f and %.0f%% of the openings (%.0f), %d days apart", 100*a, 100*Most, 100*x.Later.opening(l),
 			100*x.Earlier.opening(l), 100*l.Matter, x.apart()) {
@@ -235,7 +237,7 @@ func (j *Judgement) isNews(l *Limits) bool {
 	n, rest := &j.New, 1-float64(j.Later.Covered)
 	excerpt := float64(j.Earlier.Covered) < l.Earlier && l.Off != "excerpts"
 	switch {
-	case j.sentence() && rest > l.Rest || j.stale() && rest > 1-NearlyAll:
+	case 1-rest < l.Told || j.sentence() && rest > l.Rest || j.stale() && rest > 1-NearlyAll:
 		return true
 	case excerpt && rest >= l.Share && !(j.short() && j.retold(l)):
 		return true
@@ -362,7 +364,7 @@ func (x *Alignment) apart() int {
 }
 
 // code is the version of the code that judges. It changes with every change that may change a verdict.
-const code = "20"
+const code = "21"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = fmt.Sprintf("%s-%08x", code, uint32(xxh3.HashString(data.Denials+data.Numerals+data.Units)))
