@@ -39,8 +39,8 @@ func (g *Agreement) has(d *Doc, words string) bool {
 	return d.Has(words)
 }
 
-// slotMost is the length in tokens of the longest gap that is one place, and of what fills one place of a short form: an
-// office and a name.
+// slotMost is the length in tokens of the longest gap that is one place, fillingMost of what fills one place of a short
+// form: an office and a name.
 const slotMost, fillingMost = 12, 36
 
 // Agreement compares what stands at the places of the gaps, and counts the equal quantities of the matches.

@@ -48,7 +48,7 @@ func lines[T any](t *testing.T, name string, decode func([]byte) (T, error)) (ou
 
 func documents(t *testing.T, name string) []*ingest.Item {
 	t.Helper()
-	return lines(t, name, func(line []byte) (*ingest.Item, error) { return ingest.DecodeDocument(jsonl.Item(line)) })
+	return lines(t, name, func(line []byte) (*ingest.Item, error) { return ingest.DecodeDocument(jsonl.WithPublishedAt(line)) })
 }
 
 func labelsOf(t *testing.T, file string) []Label {
