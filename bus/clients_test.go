@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// TestPatientlyEnds: a start that waits for its bus ends when it is told to.
-func TestPatientlyEnds(t *testing.T) {
+// TestRetryWhileAwayEnds: a start that waits for its bus ends when it is told to.
+func TestRetryWhileAwayEnds(t *testing.T) {
 	t.Parallel()
 	ctx, end := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer end()

@@ -288,7 +288,7 @@ func (x *Alignment) form() (f form) {
 	between(x.Matches, len(l.tokens), len(e.tokens), func(a0, a1, b0, b1 int) {
 		p, noun := x.wordsAt(a0, a1, b0, b1)
 		switch {
-		case p[0] == "" && (a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > x.slotMost()):
+		case p[0] == "" && (a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > x.placeMost()):
 			f.added++
 		case p[0] == "" || g.has(e, p[0]) || g.has(l, p[1]):
 		default:
@@ -303,7 +303,8 @@ func (x *Alignment) form() (f form) {
 	return f
 }
 
-func (x *Alignment) slotMost() int {
+// placeMost is the length in tokens of the longest place of a form.
+func (x *Alignment) placeMost() int {
 	if x.short() {
 		return fillingMost
 	}
@@ -338,7 +339,7 @@ func (d *Doc) clauseOf(words string) string {
 // character tells volumes or colours apart as a clause, too.
 func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string, noun bool) {
 	l, e := &x.Later, &x.Earlier
-	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > x.slotMost() {
+	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > x.placeMost() {
 		return words, false
 	}
 	both := func(a, b int) bool { // both texts go on with one token

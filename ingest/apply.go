@@ -62,7 +62,7 @@ func (s *Service) gather(ctx context.Context, toApply <-chan *job, first *job) (
 			return nil, nil
 		}
 		if len(batch) == 0 {
-			synced, _ = s.cfg.Bus.Synced(ctx, bus.StreamItems, j.meta.Sequence.Stream) // patiently has the error
+			synced, _ = s.cfg.Bus.Synced(ctx, bus.StreamItems, j.meta.Sequence.Stream) // retry has the error
 		} else if j.meta.Sequence.Stream > synced {
 			return batch, j
 		}
