@@ -148,7 +148,7 @@ func journey(seg *segment.Segmenter, later, earlier *ingest.Item) map[string]cos
 	step("trace", func() { o = ingest.Original(seg, later.Title, later.Body) })
 	original := func(o *reason.Original) func() *reason.Original { return func() *reason.Original { return o } }
 	step("reason", func() { reason.Of(&j, original(o), original(p)) })
-	step("learn", func() { new(sources.Clauses).Learn("an id", a.Text.Body, 1) })
+	step("learn", func() { new(sources.Clauses).Learn("an id", &a.Text, 1) })
 	step("diff", func() { diff.Compare(p, o) })
 	return costs
 }

@@ -193,6 +193,29 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// TestSites: what a source puts behind its headlines, and their bodies do not say, is no part of them, also where it is a
+// name and the headline is compared with a short body.
+func TestSites(t *testing.T) {
+	learned := &Residue{HashClause("_青禾新闻"): true, HashClause("_时政"): true, HashClause("_柳桥集团"): true}
+	for _, c := range []struct{ title, body, want string }{
+		{"柳桥村修桥\n青禾新闻", "桥长三百米", "柳桥村修桥"},
+		{"柳桥村修桥\n时政\n青禾新闻", "桥长三百米", "柳桥村修桥"},
+		{"柳桥村修桥\n青禾新闻\n第二页", "桥长三百米", "柳桥村修桥\n青禾新闻\n第二页"},
+		{"年度报告\n柳桥集团", "柳桥集团的报告", "年度报告\n柳桥集团"},
+		{"青禾新闻", "桥长三百米", "青禾新闻"},
+	} {
+		d := NewDoc(&Text{Title: c.title, Body: c.body, Learned: learned})
+		if d.headline != c.want {
+			t.Errorf("%q: %q, want %q", c.title, d.headline, c.want)
+		}
+	}
+	// Of a short text with its headline, too: a name alone stays elsewhere (TestLearnedNames).
+	d := NewDoc(&Text{Title: "柳桥村修桥\n青禾新闻", Body: "桥长三百米", Learned: learned, Words: []int32{0, 16<<2 | 3, 29 << 2}})
+	if want := NewDoc(&Text{Title: "柳桥村修桥", Body: "桥长三百米"}); len(d.tokens) != len(want.tokens) {
+		t.Errorf("%d tokens are compared, want %d", len(d.tokens), len(want.tokens))
+	}
+}
+
 // TestShortNotices: two notices of one form are about two officials, however little of either is a clause of its own.
 func TestShortNotices(t *testing.T) {
 	of := func(whence, who, by, end string) *Doc {

@@ -324,10 +324,17 @@ func (x *Alignment) anotherMatter(f form) bool {
 	return alike && f.nouns >= x.limits.Slots && 2*f.nouns >= f.slots
 }
 
-// alignHeadlines aligns the headlines alone.
+// alignHeadlines aligns the headlines alone, with what stands behind either if it stands behind both.
 func (x *Alignment) alignHeadlines() *Alignment {
-	headline := func(d *Doc) *Doc { return NewDoc(&Text{Body: d.headline, Traditional: d.Text.Traditional}) }
-	return align(headline(x.Later.Doc), headline(x.Earlier.Doc), x.limits)
+	later, earlier := x.Later.Text.Title, x.Earlier.Text.Title
+	a, b := x.Later.headline, x.Earlier.headline
+	behindA, behindB := strings.TrimPrefix(later, a), strings.TrimPrefix(earlier, b)
+	if max(len(later), len(earlier)) <= headlineMost && strings.HasSuffix(earlier, behindA) &&
+		strings.HasSuffix(later, behindB) {
+		a, b = later, earlier
+	}
+	headline := func(d *Doc, text string) *Doc { return NewDoc(&Text{Body: text, Traditional: d.Text.Traditional}) }
+	return align(headline(x.Later.Doc, a), headline(x.Earlier.Doc, b), x.limits)
 }
 
 // clauseOf is the clause of the first of some words, which is part of a headline.

@@ -48,6 +48,11 @@ func (t *Text) Form() string {
 // Residue is a set of clauses by their hashes.
 type Residue map[uint64]bool
 
+// Behind marks a clause that stands behind headlines. No normal form has it.
+const Behind = "_"
+
+func (r Residue) has(clause string) bool { return r[HashClause(clause)] }
+
 // HashClause is the hash of a clause of a normal form.
 func HashClause(clause string) uint64 { return xxh3.HashString(clause) }
 
@@ -71,6 +76,9 @@ type Doc struct {
 // in both texts.
 const headlineMost = 600
 
+// titleTails is how many clauses behind a headline may be the names of a site and its sections.
+const titleTails = 3
+
 // NewDoc prepares a text, which it keeps.
 func NewDoc(text *Text) *Doc {
 	d := &Doc{Text: text, Form: text.Form()}
@@ -80,6 +88,7 @@ func NewDoc(text *Text) *Doc {
 			d.tokens[i].id ^= 1
 		}
 	}
+	d.headline = text.heading()
 	if text.Learned != nil {
 		d.tokens = d.withoutResidue(*text.Learned)
 	}
@@ -87,9 +96,33 @@ func NewDoc(text *Text) *Doc {
 	d.shingles = appendShingles(make([]uint64, 0, len(d.tokens)), d.tokens, d.k)
 	d.distinct = countDistinct(d.shingles)
 	d.findValues()
-	d.headline = strings.ToValidUTF8(text.Title[:min(len(text.Title), headlineMost)], "")
 	d.title = tokensOf(d.headline)
 	return d
+}
+
+// heading is the headline without what its source puts behind many of them and the body does not say, such as the name
+// of the site.
+func (t *Text) heading() string {
+	title := strings.ToValidUTF8(t.Title[:min(len(t.Title), headlineMost)], "")
+	for t.Learned != nil {
+		end := strings.LastIndexByte(title, '\n')
+		if end < 0 || !t.Learned.has(Behind+title[end+1:]) || strings.Contains(t.Body, title[end+1:]) {
+			break
+		}
+		title = title[:end]
+	}
+	return title
+}
+
+// Tails are the last clauses of a headline of several that the body does not say, each marked with Behind.
+func (t *Text) Tails() (out []string) {
+	clauses := strings.Split(t.Title, "\n")
+	for _, c := range clauses[max(1, len(clauses)-titleTails):] {
+		if !strings.Contains(t.Body, c) {
+			out = append(out, Behind+c)
+		}
+	}
+	return out
 }
 
 // begins reports whether a token is the first of its clause.
@@ -97,14 +130,17 @@ func (d *Doc) begins(i int) bool {
 	return i == 0 || strings.IndexByte(d.Form[d.tokens[i-1].end:d.tokens[i].start], '\n') >= 0
 }
 
-// withoutResidue returns the tokens without those clauses. One of names alone stays: two notices may differ in no more.
+// withoutResidue returns the tokens without those clauses. One of names alone stays, unless it is behind the headline:
+// two notices may differ in no more.
 func (d *Doc) withoutResidue(residue Residue) []token {
 	kept, k, end := make([]token, 0, len(d.tokens)), 0, 0
 	for clause := range strings.SplitSeq(d.Form, "\n") {
 		from := k
 		for end += len(clause) + 1; k < len(d.tokens) && int(d.tokens[k].start) < end; k++ {
 		}
-		if !residue[HashClause(clause)] || d.onlyNames(Span{end - len(clause) - 1, end - 1}) {
+		s := Span{end - len(clause) - 1, end - 1}
+		behind := s.Start > len(d.headline) && s.Start < len(d.Form)-len(d.Text.Body) && residue.has(Behind+clause)
+		if !behind && (!residue.has(clause) || d.onlyNames(s)) {
 			kept = append(kept, d.tokens[from:k]...)
 		}
 	}

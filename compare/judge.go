@@ -364,7 +364,7 @@ func (x *Alignment) apart() int {
 }
 
 // code is the version of the code that judges. It changes with every change that may change a verdict.
-const code = "21"
+const code = "22"
 
 // Version names the code and the tables that judge, for the policy.
 var Version = fmt.Sprintf("%s-%08x", code, uint32(xxh3.HashString(data.Denials+data.Numerals+data.Units)))

@@ -59,7 +59,7 @@ func (b *batch) learnBoilerplate(a *Article, ordinal uint32) {
 		return
 	}
 	was := must.Get(b.x.boilerplate.Of(b.ctx, a.Source))
-	if next := was.Learn(a.ID, a.Text.Body, uint64(ordinal)); next != was {
+	if next := was.Learn(a.ID, &a.Text, uint64(ordinal)); next != was {
 		b.x.boilerplate.Set(a.Source, next)
 	}
 }

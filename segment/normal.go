@@ -22,6 +22,8 @@ type normalizer struct {
 	grouped bool  // that number has a comma in it
 	signed  bool  // a minus stands before it
 	raw     rune  // the character that is fed: a dash is no minus
+	// headline: it is one, where _ stands before the name of a site.
+	headline bool
 	// converted is how many ideographs became others.
 	converted int
 	// breaks are the separators in out that are stronger than a clause.
@@ -81,6 +83,9 @@ func (n *normalizer) feedFolded(f fold) {
 	switch f.class {
 	case drop:
 	case space, clause, sentence, paragraph, stop:
+		if n.raw == '_' && n.headline && n.last == ideograph {
+			f.class = clause
+		}
 		n.markTitle()
 		n.separate(f.class)
 	case cross:

@@ -136,7 +136,8 @@ func lastStop(spans []span, breaks []clauseBreak) int {
 // shortTitle is the length in bytes below which a headline is too short to be recognised in the body.
 const shortTitle = 18
 
-// addHeadline adds the span of the headline, if the body begins with it and goes on.
+// addHeadline adds the span of the headline, if the body begins with it and goes on. Its last clauses, such as the name
+// of a site, may be missing there.
 func addHeadline(spans []span, title, body []byte, f *folds) []span {
 	if len(title) < shortTitle {
 		return spans
@@ -145,7 +146,11 @@ func addHeadline(spans []span, title, body []byte, f *folds) []span {
 	if len(spans) > 0 && spans[0].start == 0 {
 		start, i = spans[0].end, spans[0].end // 原标题 stands before a headline
 	}
-	for _, b := range title {
+	clause := start // the end of the last clause that the body has, if it ends one there
+	for k, b := range title {
+		if b == '\n' && k >= shortTitle && i < len(body) && body[i] == '\n' {
+			clause = i
+		}
 		if separator(b) {
 			continue
 		}
@@ -153,11 +158,12 @@ func addHeadline(spans []span, title, body []byte, f *folds) []span {
 			i++
 		}
 		if i == len(body) || body[i] != b {
-			return spans
+			i = clause
+			break
 		}
 		i++
 	}
-	if i == len(body) || f.splits(body, i) {
+	if i == start || i == len(body) || f.splits(body, i) {
 		return spans
 	}
 	return insert(spans, span{start, i})

@@ -88,6 +88,25 @@ func TestEndsOfAPage(t *testing.T) {
 	}
 }
 
+// TestSiteOfHeadline: behind a headline a page puts the name of its site, with or without a line between Han characters.
+func TestSiteOfHeadline(t *testing.T) {
+	const text = "青禾河治理办公室今天发布年度报告。沿岸三十一个乡镇参加了评比，柳桥村名列第一。"
+	for _, title := range []string{"年度报告出炉_青禾新闻", "年度报告出炉 | 青禾新闻", "年度报告出炉--青禾新闻"} {
+		x := analyze(title, "年度报告出炉\n"+text)
+		if x.Title != "年度报告出炉\n青禾新闻" || x.Body != analyze("", text).Body {
+			t.Errorf("%q: %q, %q", title, x.Title, x.Body)
+		}
+	}
+	for _, c := range [][2]string{{"年度报告出炉：柳桥第一", "年度报告出炉之后"}, {"set_value 的用法说明书", "set_value 的用法"}} {
+		if x := analyze(c[0], c[1]+text); x.Body != analyze("", c[1]+text).Body {
+			t.Errorf("%q: %q", c[0], x.Body)
+		}
+	}
+	if x := analyze("set_value 的用法", text); x.Title != "set value的用法" {
+		t.Errorf("%q", x.Title)
+	}
+}
+
 // However much the patterns match, a third of the text remains.
 func TestResidueHasALimit(t *testing.T) {
 	for _, body := range []string{"责任编辑：王小明", "版权声明：本报所有稿件未经授权不得转载", "短讯。\n免责声明：" + strings.Repeat("以上内容仅供参考，", 20)} {

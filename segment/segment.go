@@ -42,7 +42,7 @@ import (
 
 // version is part of the recipe. It changes with every change of this code that changes a result, and with
 // every change of what simhash and sketch make of the same text.
-const version = "9"
+const version = "10"
 
 // MaxForm is the most bytes that the normal forms of a headline and its body may have together: they are not all of
 // the text where they have more.
@@ -161,6 +161,7 @@ func (s *Segmenter) Cut(t *Text, body string) { s.current.Load().cut(t, "", body
 // cut makes the normal form, the content and its words.
 func (s *tables) cut(t *Text, title, body string) {
 	t.reset()
+	t.title.headline = true
 	t.Recipe = s.recipe
 	s.normalize(&t.title, title)
 	s.normalize(&t.body, body)

@@ -21,7 +21,8 @@ import (
 )
 
 // Boilerplate: the passages that recur at the ends of unrelated articles of a source, such as footers, credits, link
-// lists and share prompts, carry no weight where a text of the source is compared.
+// lists and share prompts, and behind their headlines, such as the name of the site, carry no weight where a text of
+// the source is compared.
 //
 // What is learned is a function of the articles of the source in stream order and of what editors decided, so a
 // standby or a restart knows the same. A source takes 2 KB for what is counted, and maxPassages passages.
@@ -35,6 +36,7 @@ const (
 
 // Passage is a clause of the normal form.
 type Passage struct {
+	// Text begins with compare.Behind if it stands behind headlines, such as the name of a site.
 	Text    string `json:"text"`
 	State   string `json:"state"`
 	Article uint64 `json:"article"` // the number of the source's article that had it last, as far as learned from
@@ -151,15 +153,16 @@ func (s *Clauses) Passages() []Passage {
 
 // Learn returns the state after an article that has nothing to do with an earlier one. due says which articles of a
 // source with many are learned from.
-func (s *Clauses) Learn(id, body string, due uint64) *Clauses {
+func (s *Clauses) Learn(id string, t *compare.Text, due uint64) *Clauses {
 	if s.articles >= sampleFrom && due%sampleEvery != 0 {
 		return s
 	}
 	next := &Clauses{s.articles + 1, slices.Clone(s.counts), slices.Clone(s.passages), s.residue}
-	clauses := strings.Split(body, "\n")
+	clauses := strings.Split(t.Body, "\n")
 	if len(clauses) > headClauses+tailClauses {
 		clauses = slices.Concat(clauses[:headClauses], clauses[len(clauses)-tailClauses:])
 	}
+	clauses = append(clauses, t.Tails()...)
 	slices.Sort(clauses)
 	for _, c := range slices.Compact(clauses) {
 		if len(c) >= minBytes && len(c) <= maxPassage && !strings.ContainsAny(c, "0123456789") {
@@ -212,7 +215,10 @@ func (s *Clauses) Decide(source string, p Passage, normal func(title, body strin
 		return wrong(fmt.Sprintf("state %q: want %s, %s or %s", p.State, PassageIn, PassageOut, PassageLearned))
 	}
 	if normal != nil {
-		p.Text = strings.Clone(normal("", p.Text).Body)
+		clause, behind := strings.CutPrefix(p.Text, compare.Behind)
+		if p.Text = strings.Clone(normal("", clause).Body); behind && p.Text != "" {
+			p.Text = compare.Behind + p.Text
+		}
 	}
 	if p.Text == "" || len(p.Text) > maxPassage {
 		return wrong(fmt.Sprintf("text: want a passage of at most %d bytes, with a letter or digit", maxPassage))

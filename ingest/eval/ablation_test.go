@@ -262,7 +262,7 @@ func labelledPairs(t *testing.T) (pairs []labelledPair) {
 		{"news-dev.jsonl.gz", labelsOf(t, corpusFile(t, "news-dev-adds.tsv"))},
 		{"news-dev.jsonl.gz", labelsOf(t, "testdata/labels-news.tsv")},
 		{"short-dev.jsonl.gz", labelsOf(t, "testdata/labels-short.tsv")},
-		{"short-dev.jsonl.gz", shortLabels(t)},
+		{"short-dev.jsonl.gz", labelsOf(t, "testdata/held-short-2.tsv")},
 		{"feed-dev.jsonl.gz", labelsOf(t, "testdata/labels-feeds.tsv")},
 		{"techdocs.jsonl.gz", labelsOf(t, "testdata/labels-techdocs.tsv")},
 	} {
