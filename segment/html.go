@@ -59,10 +59,12 @@ var (
 		table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr`)
 )
 
-// A sink takes the text of HTML, in which references are still escaped, and what separates its parts.
+// A sink takes the text of HTML, in which references are still escaped, what separates its parts, and where links begin
+// and end.
 type sink interface {
 	feedEscaped(s string)
 	separate(c class)
+	link(begins bool)
 }
 
 // Plain is the text of a body that readers see: what the normal form reads, a paragraph a line.
@@ -76,6 +78,8 @@ func Plain(body string) string {
 }
 
 type plain struct{ strings.Builder }
+
+func (p *plain) link(bool) {}
 
 func (p *plain) feedEscaped(s string) { p.WriteString(html.UnescapeString(s)) }
 
@@ -114,11 +118,17 @@ func markup(s string, n sink) {
 				continue
 			}
 			separate(n, tag)
+			if tag == atom.A {
+				n.link(true)
+			}
 			skip.start(tag, hidden[tag] || more && concealed(z))
 		case xhtml.EndTagToken:
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
 			separate(n, tag)
+			if tag == atom.A {
+				n.link(false)
+			}
 			skip.end(tag)
 		}
 	}
@@ -238,4 +248,37 @@ func (s *skipper) end(tag atom.Atom) {
 
 func mustClose(tag atom.Atom) bool {
 	return breaks(tag) == paragraph && !optionalEnd[tag] && !void[tag]
+}
+
+// linkLines finds the short lines of HTML of which two thirds or more are links, as of navigation and of headlines of
+// other articles (Kohlschütter et al. 2010: link density).
+type linkLines struct {
+	found  []span
+	start  int  // of the line, in the normal form
+	ended  bool // before the next letter
+	linked int  // bytes of the line that are links, up to from
+	from   int
+	within bool // a link
+}
+
+// link begins or ends a link.
+func (n *normalizer) link(begins bool) {
+	n.lines.count(len(n.out))
+	n.lines.within = begins
+}
+
+func (l *linkLines) count(end int) {
+	if l.within {
+		l.linked += end - l.from
+	}
+	l.from = end
+}
+
+// end ends a line.
+func (l *linkLines) end(end int) {
+	l.count(end)
+	if n := end - l.start; n > 0 && n <= lineMost && 3*l.linked >= 2*n {
+		l.found = append(l.found, span{l.start, end})
+	}
+	l.start, l.linked, l.ended = end, 0, false
 }

@@ -28,6 +28,7 @@ type normalizer struct {
 	converted int
 	// breaks are the separators in out that are stronger than a clause.
 	breaks []clauseBreak
+	lines  linkLines
 	titles []string // what stands between 《 and 》, the first titlesMost
 	title  int      // where the open one begins in out; -1: none is open
 	// unsettled are the offsets in out of characters that depend on the words around them (see variants).
@@ -44,12 +45,14 @@ type clauseBreak struct {
 func (n *normalizer) reset() {
 	n.out, n.breaks, n.titles, n.title = n.out[:0], n.breaks[:0], n.titles[:0], -1
 	n.unsettled, n.converted = n.unsettled[:0], 0
+	n.lines = linkLines{}
 	n.pending, n.held, n.last, n.number, n.grouped, n.signed = drop, 0, drop, 0, false, false
 }
 
 // separate feeds a separator, as a character or the end of an HTML block.
 func (n *normalizer) separate(c class) {
 	n.unhold()
+	n.lines.ended = n.lines.ended || c == paragraph
 	n.pending = max(n.pending, c)
 }
 
@@ -160,6 +163,9 @@ func (n *normalizer) letter(f fold) {
 	if n.last == digit && (f.class != digit || n.pending != drop) {
 		n.endNumber(false)
 	}
+	if n.lines.ended {
+		n.lines.end(len(n.out))
+	}
 	switch {
 	case len(n.out) == 0 || n.pending == drop:
 	case n.pending == space:
@@ -255,6 +261,7 @@ func (n *normalizer) finish() []byte {
 	if n.last == digit {
 		n.endNumber(false)
 	}
+	n.lines.end(len(n.out))
 	if n.pending > clause {
 		n.breaks = append(n.breaks, clauseBreak{len(n.out), n.pending})
 	}

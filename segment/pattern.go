@@ -198,7 +198,7 @@ func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bo
 			i = len(body)
 		case numberPart:
 			rest := body[i:min(i+numberMost, len(body))]
-			n := len(rest) - len(bytes.TrimLeft(rest, "-0123456789.%"))
+			n := len(rest) - len(bytes.TrimLeft(rest, "-0123456789.:%"))
 			if n == 0 || n == numberMost {
 				return 0, false
 			}

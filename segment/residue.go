@@ -45,9 +45,9 @@ func (p *pattern) firsts() []rune {
 	return []rune{c}
 }
 
-// find returns the spans of body that are residue; none if less than a third of body would remain. breaks are
-// body's ends of sentences. No residue begins or ends inside a Latin word or a number.
-func (r *residue) find(body []byte, breaks []clauseBreak, f *folds) (spans []span) {
+// find returns the spans of body that are residue, with its lines of links; none if less than a third of body would
+// remain. breaks are body's ends of sentences. No residue begins or ends inside a Latin word or a number.
+func (r *residue) find(body []byte, breaks []clauseBreak, links []span, f *folds) (spans []span) {
 	var near []nearMatch
 	for i := 0; i < len(body); {
 		c, size := utf8.DecodeRune(body[i:])
@@ -65,6 +65,14 @@ func (r *residue) find(body []byte, breaks []clauseBreak, f *folds) (spans []spa
 	}
 	if len(near) > 0 {
 		spans = addNear(spans, near, body, breaks)
+	}
+	if len(links) > 0 {
+		all := slices.Concat(spans, links)
+		slices.SortStableFunc(all, func(a, b span) int { return a.start - b.start })
+		spans = nil
+		for _, s := range all {
+			spans = merge(spans, s)
+		}
 	}
 	if _, outside := outside(spans, 0, len(body)); 3*outside < len(body) {
 		return nil

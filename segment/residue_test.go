@@ -107,6 +107,33 @@ func TestSiteOfHeadline(t *testing.T) {
 	}
 }
 
+// TestPage: what the HTML of a page puts around an article: its time and source, navigation, headlines of other articles
+// (lines of links, however they are broken), its rights. A link within a sentence stays, and so does a page of links.
+func TestPage(t *testing.T) {
+	const text = "青禾河治理办公室今天发布年度报告。沿岸三十一个乡镇参加了评比，柳桥村名列第一。"
+	want := analyze("", text).Body
+	for _, body := range []string{
+		"<div><span>2023年08月19日 09:35</span> <span>来源：青禾网</span></div><p>" + text,
+		"<div>2023-08-19 09:35:12 来源：青禾网</div><p>" + text,
+		"<nav><a href=/>首页</a> | <a href=/t>时政</a> | <a href=/w>国际</a></nav><p>" + text,
+		"<p>" + text + "<div><a href=1>柳桥村的米粉火了</a><br><a href=2>1,600人在河边看鱼</a></div>",
+		"<p>青禾河治理办公室今天发布年度报告。</p><p>另见：<a href=1>柳桥村的米粉火了，1,600人排队</a></p><p>沿岸三十一个乡镇参加了评比，柳桥村名列第一。",
+		"<p>" + text + "<footer>版权所有 青禾网 京ICP备00000000号 举报电话：010-00000000</footer>",
+	} {
+		if got := analyze("", body).Body; got != want {
+			t.Errorf("%q: %q, want %q", body, got, want)
+		}
+	}
+	for _, body := range []string{
+		"<p>青禾河<a href=1>治理办公室</a>今天发布年度报告。沿岸三十一个乡镇参加了评比，<a href=2>柳桥村</a>名列第一。",
+		"<p><a href=1>青禾河治理办公室今天发布年度报告。</a><p><a href=2>沿岸三十一个乡镇参加了评比，柳桥村名列第一。</a>",
+	} {
+		if got := analyze("", body).Body; got != want {
+			t.Errorf("%q: only %q remains", body, got)
+		}
+	}
+}
+
 // However much the patterns match, a third of the text remains.
 func TestResidueHasALimit(t *testing.T) {
 	for _, body := range []string{"责任编辑：王小明", "版权声明：本报所有稿件未经授权不得转载", "短讯。\n免责声明：" + strings.Repeat("以上内容仅供参考，", 20)} {
@@ -145,7 +172,7 @@ func TestResidueList(t *testing.T) {
 		n := normalizer{folds: s.current.Load().folds}
 		n.feedText(c.in)
 		body := n.finish()
-		body = remove(body, r.find(body, n.breaks, s.current.Load().folds))
+		body = remove(body, r.find(body, n.breaks, nil, s.current.Load().folds))
 		if string(body) != c.want {
 			t.Errorf("%q: %q remains, want %q", c.in, body, c.want)
 		}

@@ -167,7 +167,7 @@ func (s *tables) cut(t *Text, title, body string) {
 	s.normalize(&t.body, body)
 	var residue []span
 	if len(t.title.out)+len(t.body.out) <= MaxForm {
-		residue = s.residue.find(t.body.out, t.body.breaks, s.folds)
+		residue = s.residue.find(t.body.out, t.body.breaks, t.body.lines.found, s.folds)
 	}
 	residue = addHeadline(residue, t.title.out, t.body.out, s.folds)
 	if len(residue) > 0 {
@@ -216,7 +216,7 @@ func (s *Segmenter) Trace(text string) *Traced {
 	n := normalizer{folds: tables.folds, out: make([]byte, 0, len(text)), origin: make([]span, 0, len(text))}
 	n.feedTraced(text)
 	form := n.finish()
-	for _, r := range tables.residue.find(form, n.breaks, tables.folds) {
+	for _, r := range tables.residue.find(form, n.breaks, nil, tables.folds) {
 		for i := r.start; i < r.end; i++ {
 			form[i] = '\n'
 		}
