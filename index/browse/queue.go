@@ -91,11 +91,10 @@ func (b *Model) Place(ctx context.Context, q SuspectQuery, row *SuspectRow) (pla
 		decodeCursor(row.Cursor, &at)
 		before, _, order := queueOrder(q.New)
 		fits, watched := b.fits(ctx, q), `source IN (`+b.watched(ctx)+`)`
-		heads := `SELECT count(*) FROM queue q WHERE ` + fits.text + ` AND ` + headOf(order, fits)
-		args := append(fits.args, fits.args...)
-		rows = count(ctx, b.reader, "rows of the queue", heads, args...)
-		place = 1 + count(ctx, b.reader, "rows of the queue", heads+` AND (? AND `+watched+` OR `+watched+
-			` = ? AND (error, ordinal) `+before+` (?, ?))`, append(args, at.Rest, !at.Rest, at.Error, at.Ordinal)...)
+		query := `SELECT count(*), 1 + count(*) FILTER (WHERE ? AND ` + watched + ` OR ` + watched + ` = ?
+			AND (error, ordinal) ` + before + ` (?, ?)) FROM queue q WHERE ` + fits.text + ` AND ` + headOf(order, fits)
+		args := slices.Concat([]any{at.Rest, !at.Rest, at.Error, at.Ordinal}, fits.args, fits.args)
+		must.Dof(b.reader.QueryRowContext(ctx, query, args...).Scan(&rows, &place), "browse: place in the queue")
 	})
 	return place, rows, err
 }
