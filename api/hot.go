@@ -14,6 +14,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/wire"
+	"jianguo/index/browse"
 	"jianguo/internal/must"
 )
 
@@ -33,6 +34,8 @@ type hotList struct {
 	mu    sync.Mutex
 	at    time.Time // when it was made; under mu
 	items []hotItem // replaced, never changed; under mu
+	// leads are those of items by ordinal: what is listed of a version never changes; under mu
+	leads map[uint32]listed
 }
 
 func (l *hotList) list(ctx context.Context) []hotItem {
@@ -63,15 +66,35 @@ func (l *hotList) rank(ctx context.Context, now time.Time) []hotItem {
 		}
 	}
 	hots := must.Get(l.cfg.Browse.Hot(ctx, now, hotSize, slices.Collect(maps.Keys(exposures))))
-	items := make([]hotItem, len(hots))
-	for i := range hots {
+	items := make([]hotItem, 0, len(hots))
+	for i, leads := 0, l.readLeads(ctx, hots); i < len(hots); i++ {
 		h := &hots[i]
-		items[i] = hotItem{listedOf(&h.Lead), h.Sources,
-			math.Round(1000*(h.Pull+math.Log2(1+exposures[h.Cluster]))) / 1000}
-		items[i].Cluster = h.Cluster
+		if it, ok := leads[h.Lead]; ok {
+			it.Cluster = h.Cluster
+			score := math.Round(1000*(h.Pull+math.Log2(1+exposures[h.Cluster]))) / 1000
+			items = append(items, hotItem{it, h.Sources, score})
+		}
 	}
 	slices.SortStableFunc(items, func(a, b hotItem) int { return cmp.Compare(b.Score, a.Score) })
 	return items[:min(len(items), wire.MaxItems)]
+}
+
+// readLeads reads the leads that the list before did not have.
+func (l *hotList) readLeads(ctx context.Context, hots []browse.Hot) map[uint32]listed {
+	leads := make(map[uint32]listed, len(hots))
+	var others []uint32
+	for _, h := range hots {
+		if it, ok := l.leads[h.Lead]; ok {
+			leads[h.Lead] = it
+		} else {
+			others = append(others, h.Lead)
+		}
+	}
+	for ordinal, b := range must.Get(l.cfg.Index.Briefs(ctx, others)) {
+		leads[ordinal] = listedOf(b)
+	}
+	l.leads = leads
+	return leads
 }
 
 // get answers with what is hot, minus what a user has seen.

@@ -6,9 +6,9 @@ import (
 )
 
 type metrics struct {
-	verdicts                  *prometheus.CounterVec
-	unchanged, swept, asides  prometheus.Counter
-	snapshot, sweep, outlines prometheus.Gauge
+	verdicts                           *prometheus.CounterVec
+	unchanged, swept, asides           prometheus.Counter
+	snapshot, sweep, outlines, reindex prometheus.Gauge
 }
 
 func newMetrics(x *Index) *metrics {
@@ -38,6 +38,7 @@ func newMetrics(x *Index) *metrics {
 		snapshot:  gauge("snapshot_seconds", "How long the last snapshot took."),
 		asides:    counter("aside_total", "Texts set aside because they met too many suspects in a minute."),
 		swept:     counter("swept_total", "Exemplars whose postings were removed because their time was over."),
+		reindex:   gauge("reindex_progress", "How far the last reindex has come, 0 to 1."),
 		sweep:     gauge("sweep_progress", "How far the last sweep has come, 0 to 1."),
 		outlines: gauge("outlines_progress", "How far the outlines of sketches have been read since a start, 0 to 1: "+
 			"until then judging reads more from the file."),

@@ -50,6 +50,12 @@ func (x *Index) Reindex(ctx context.Context, cfg ReindexConfig, switched func())
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.SetMaxOpenConns(1)
+	progress := cfg.Progress
+	cfg.Progress = func(done, total int64) {
+		if x.metrics.reindex.Set(float64(done) / float64(total)); progress != nil {
+			progress(done, total)
+		}
+	}
 	if err := must.Catch(func() { report = reindexing{x.catalogue, cfg}.run(ctx, db, switched) }); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}

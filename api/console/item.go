@@ -46,7 +46,7 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 			}
 		}
 	}
-	cluster, err := c.cfg.Browse.Cluster(ctx, v.Cluster, 0, 1)
+	cluster, err := c.cfg.Browse.Lead(ctx, v.Cluster)
 	if !errors.Is(err, index.ErrNotFound) {
 		must.Do(err)
 		v.Cluster, v.Size = cluster.ID, cluster.Size

@@ -9,15 +9,20 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/internal/consoletest"
+	"jianguo/internal/fixture"
+	"jianguo/internal/sqlite"
 )
 
 // titleLink is an item in a list.
@@ -231,4 +236,42 @@ func TestComplaintActions(t *testing.T) {
 			t.Errorf("%s was tried %d times", way.name, tried[way.name])
 		}
 	}
+}
+
+// TestSearchBehind: while the search has not taken in what has arrived, it does not just say that nothing is held.
+func TestSearchBehind(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	cookie := session(t, r, "jg_lin_secret-token-1")
+	const behind = "最近的还查不到：约 1 篇"
+	find := func() string {
+		_, page := get(t, r, "/console/search?q="+url.QueryEscape("量子纠缠鲸鱼"), cookie)
+		return page
+	}
+	if page := find(); !strings.Contains(page, "未收录") || strings.Contains(page, behind) {
+		t.Error("nothing waits, and the page does not say that nothing is held")
+	}
+	db, err := sqlite.Open(filepath.Join(r.Index.Dir(), browse.FileName), sqlite.Writes, "NORMAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold := func(query string) {
+		if _, err := tx.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(`BEGIN IMMEDIATE`) // the search waits
+	if _, err := fixture.Submit(t.Context(), bus.JetStream(r.Conn), bus.SubjectPublish,
+		[]byte(`{"id":"whale","title":"量子纠缠鲸鱼","body":"一头鲸鱼。"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if page := find(); !strings.Contains(page, behind) {
+		t.Error("the page does not say that an item waits")
+	}
+	hold(`ROLLBACK`)
 }

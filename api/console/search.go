@@ -23,15 +23,19 @@ import (
 type searchView struct {
 	Text    string
 	Found   []found
-	Held    bool // those found have the text, or a part of it; else they have its words
-	More    bool // than are listed
-	Part    bool // of the text was looked up, which is long
+	Held    bool   // those found have the text, or a part of it; else they have its words
+	More    bool   // than are listed
+	Part    bool   // of the text was looked up, which is long
+	Behind  uint64 // events that cannot be found yet, if they are many or nothing was found
 	Of      map[uint32]*index.Brief
 	Sources []string // whose names have the text
 	whole   int      // how many have all of it
 }
 
-const maxFound = 50
+const (
+	maxFound   = 50
+	manyBehind = 1000 // events; fewer are found in seconds
+)
 
 // maxQuery is how long a text may be, in bytes, that is searched for by a link. A longer one stays out of
 // addresses, and so out of logs and histories of browsers.
@@ -62,6 +66,9 @@ func (c *Console) search(ctx context.Context, p *page) string {
 		}
 	}
 	c.lookUp(ctx, v)
+	if _, behind := must.Get2(c.cfg.Browse.Lag(ctx)); behind >= manyBehind || len(v.Found) == 0 {
+		v.Behind = behind
+	}
 	switch {
 	case v.whole == 1 && v.Found[0].Share == 1, len(v.Found) == 1 && v.Found[0].Share > sure:
 		return address("/console/item", "id", v.Found[0].ID)

@@ -124,7 +124,7 @@ func (c *Console) into(ctx context.Context, p *page) string {
 	if id := p.e.QueryParam("item"); id != "" {
 		v.Item = must.Get(c.cfg.Index.Item(ctx, id))
 		v.Lead, v.Cluster = v.Item, v.Item.Event.Cluster
-	} else if cluster := must.Get(c.cfg.Browse.Cluster(ctx, v.Cluster, 0, 1)); cluster.Lead != nil {
+	} else if cluster := must.Get(c.cfg.Browse.Lead(ctx, v.Cluster)); cluster.Lead != nil {
 		v.Cluster, v.Lead = cluster.ID, must.Get(c.cfg.Index.Item(ctx, cluster.Lead.ID))
 	}
 	number, err := strconv.ParseUint(strings.TrimPrefix(v.Into, "#"), 10, 32)

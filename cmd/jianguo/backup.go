@@ -23,7 +23,7 @@ import (
 type backupCmd struct {
 	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
 	To       string `arg:"" help:"The directory to create, for jianguo restore --from."`
-	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
+	NoVerify bool   `help:"Do not verify the copy; verifying reads all of it."`
 	busAccess
 }
 

@@ -100,6 +100,7 @@ func askToReindex(co *stdio, conn *nats.Conn, recipe string) (*index.ReindexRepo
 	conn.SetDisconnectErrHandler(func(*nats.Conn, error) {
 		cancel(errors.New("the service ended: run the command again when it is back"))
 	})
+	fmt.Fprintln(co.err, "the service reindexes; jianguo_index_reindex_progress of its /metrics says how far it is")
 	message, err := conn.RequestWithContext(ctx, bus.SubjectReindex, []byte(recipe))
 	if err != nil {
 		return nil, cmp.Or(context.Cause(ctx), fmt.Errorf("the service: %w", err))

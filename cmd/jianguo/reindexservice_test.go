@@ -94,8 +94,9 @@ func TestReindexUnderService(t *testing.T) {
 		t.Errorf("once more: %s", out)
 	}
 	seg := a.segmenter()
-	if _, answer, err := s.get("/metrics"); err != nil || !strings.Contains(string(answer), `recipe="`+seg.Recipe()) {
-		t.Errorf("the metrics know another recipe: %v", err)
+	if _, answer, err := s.get("/metrics"); err != nil || !strings.Contains(string(answer), `recipe="`+seg.Recipe()) ||
+		!strings.Contains(string(answer), "jianguo_index_reindex_progress 1\n") {
+		t.Errorf("the metrics know another recipe, or not that the reindex has ended: %v", err)
 	}
 	s.stop()
 	fresh.run("ingest", "--create", sample)

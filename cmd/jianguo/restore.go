@@ -16,7 +16,7 @@ type restoreCmd struct {
 	From     string `help:"A backup, or a data directory." required:"" placeholder:"DIR" type:"existingdir"`
 	To       string `arg:"" help:"The data directory to create."`
 	Replace  bool   `help:"If it exists, give it another name, which ends in the time, and keep it."`
-	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
+	NoVerify bool   `help:"Do not verify the copy; verifying reads all of it."`
 }
 
 func (c *restoreCmd) Run(co *stdio) error {

@@ -6,10 +6,10 @@
 // A Model follows the event log of an index and keeps what it derives in browse.db.
 // The writer of the catalogue never waits for it. Lists and search follow the log each
 // with a mark of its own: the lists lag by Config.Poll and the time of one batch; the
-// search costs a hundred times as much, and lags by seconds to minutes while thousands
-// of articles a second arrive. Its transactions are short, so that the lists do not wait
-// for it. Whatever is listed is checked against the present state of the catalogue when
-// it is read.
+// search costs a hundred times as much, and rests while more than a hundred articles a
+// second arrive: it had taken in the last of 620,000 eleven minutes after they came.
+// Its transactions are short, so that the lists do not wait for it. Whatever is listed is
+// checked against the present state of the catalogue when it is read.
 //
 // Everything in the file follows from the catalogue. It may be deleted; a file that is
 // damaged, of another format, or ahead of the catalogue (a backup was restored) is

@@ -92,6 +92,12 @@ func holdClusters(rt *rapid.T, x *index.Index, b *Model) {
 	want := map[uint32]int{}
 	_, last := x.Applied()
 	for id := uint32(1); uint64(id) <= last; id++ {
+		whole, err := b.Cluster(ctx, id, 0, 1)
+		c, leadErr := b.Lead(ctx, id)
+		if errors.Is(err, index.ErrNotFound) != errors.Is(leadErr, index.ErrNotFound) || err == nil && (leadErr != nil || c.ID != whole.ID ||
+			c.Size != whole.Size || (c.Lead == nil) != (whole.Lead == nil) || c.Lead != nil && c.Lead.ID != whole.Lead.ID) {
+			rt.Fatalf("cluster %d: %+v, %v, and its lead: %+v, %v", id, whole, err, c, leadErr)
+		}
 		if resolved, _ := b.cat.Lead(id); resolved != id {
 			continue
 		}

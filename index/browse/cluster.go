@@ -27,11 +27,28 @@ func (b *Model) Cluster(ctx context.Context, id, after uint32, limit int) (*Clus
 	return v, wrap.Err(err, "browse: story %d", id)
 }
 
-func (b *Model) readCluster(ctx context.Context, id, after uint32, limit int) *ClusterView {
-	id, lead := b.cat.Lead(id)
-	if id == 0 || lead != 0 && b.cat.ClusterOf(lead) != id { // that of a copy, or of a revision
+// Lead reads the lead and the size of a cluster, which is found as by Cluster: of a large one in a tenth of the time.
+func (b *Model) Lead(ctx context.Context, id uint32) (*ClusterBrief, error) {
+	c, err := must.Try(func() *ClusterBrief {
+		id, lead := found(b.cat, id)
+		from, args := b.cat.MembersFrom(id)
+		size := count(ctx, b.cat.Tables(), "members", `SELECT count(*) FROM `+from, args...)
+		return &ClusterBrief{ID: id, Lead: must.Get(b.cat.Briefs(ctx, []uint32{lead}))[lead], Size: size}
+	})
+	return c, wrap.Err(err, "browse: lead of cluster %d", id)
+}
+
+// found is the cluster that an id stands for, and its lead. It panics on errors (must).
+func found(cat *index.Index, id uint32) (cluster, lead uint32) {
+	cluster, lead = cat.Lead(id)
+	if cluster == 0 || lead != 0 && cat.ClusterOf(lead) != cluster { // that of a copy, or of a revision
 		must.Do(verdict.ErrNotFound)
 	}
+	return cluster, lead
+}
+
+func (b *Model) readCluster(ctx context.Context, id, after uint32, limit int) *ClusterView {
+	id, lead := found(b.cat, id)
 	v := &ClusterView{ClusterBrief: ClusterBrief{ID: id}}
 	s := newCounted(lead)
 	var page []uint32

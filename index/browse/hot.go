@@ -7,14 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"jianguo/index"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
 // Hot is an accepted lead and how much it is copied.
 type Hot struct {
-	Lead    index.Brief
+	Lead    uint32 // its ordinal
 	Cluster uint32
 	Sources int
 	// Pull is the number of sources in the cluster, its first included,
@@ -28,14 +27,12 @@ type Hot struct {
 func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32) ([]Hot, error) {
 	return must.Try(func() (out []Hot) {
 		list := sqlite.List(further)
-		hots := map[uint32]*Hot{} // by cluster
-		var leads []uint32
+		seen := map[uint32]bool{} // clusters
 		add := func(cluster, lead uint32, sources int, heat float64) {
-			if v, superseded := b.cat.State(lead); hots[cluster] == nil && v.Accepted() && !superseded {
+			if v, superseded := b.cat.State(lead); !seen[cluster] && v.Accepted() && !superseded {
 				// What arrived while the clock was ahead is as hot as what arrives now.
 				pull := min(math.Exp2(heat-heatAt(now.UnixMilli())), float64(sources))
-				hots[cluster] = &Hot{Lead: index.Brief{Ordinal: lead}, Cluster: cluster, Sources: sources, Pull: pull}
-				leads = append(leads, lead)
+				seen[cluster], out = true, append(out, Hot{lead, cluster, sources, pull})
 			}
 		}
 		for r := range sqlite.Rows(ctx, b.reader, `
@@ -54,13 +51,6 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 			// A cluster of one: if it leads others it is in the table already, or will be soon.
 			if cluster, lead := b.cat.Lead(b.cat.RecordedCluster(ordinal)); lead == ordinal {
 				add(cluster, lead, 1, heatAt(arrived))
-			}
-		}
-		briefs := must.Get(b.cat.Briefs(ctx, leads))
-		for _, h := range hots {
-			if brief := briefs[h.Lead.Ordinal]; brief != nil {
-				h.Lead = *brief
-				out = append(out, *h)
 			}
 		}
 		slices.SortFunc(out, func(a, b Hot) int {

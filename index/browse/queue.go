@@ -89,22 +89,22 @@ func (b *Model) Place(ctx context.Context, q SuspectQuery, row *SuspectRow) (pla
 	err = must.Catch(func() {
 		var at suspectCursor
 		decodeCursor(row.Cursor, &at)
-		before, _, _ := queueOrder(q.New)
+		before, _, order := queueOrder(q.New)
 		fits, watched := b.fits(ctx, q), `source IN (`+b.watched(ctx)+`)`
-		heads := `SELECT count(*) FROM queue q WHERE ` + fits.text + ` AND ` + headOf(before, fits)
-		args := append(fits.args, fits.args...)
-		rows = count(ctx, b.reader, "rows of the queue", heads, args...)
-		place = 1 + count(ctx, b.reader, "rows of the queue", heads+` AND (? AND `+watched+` OR `+watched+
-			` = ? AND (error, ordinal) `+before+` (?, ?))`, append(args, at.Rest, !at.Rest, at.Error, at.Ordinal)...)
+		query := `SELECT count(*), 1 + count(*) FILTER (WHERE ? AND ` + watched + ` OR ` + watched + ` = ?
+			AND (error, ordinal) ` + before + ` (?, ?)) FROM queue q WHERE ` + fits.text + ` AND ` + headOf(order, fits)
+		args := slices.Concat([]any{at.Rest, !at.Rest, at.Error, at.Ordinal}, fits.args, fits.args)
+		must.Dof(b.reader.QueryRowContext(ctx, query, args...).Scan(&rows, &place), "browse: place in the queue")
 	})
 	return place, rows, err
 }
 
-// headOf is the condition on a suspect q that no other one of its series comes before it: a series is listed in the
-// place of its first member that fits; its other members are no rows of their own.
-func headOf(before string, fits conditions) string {
-	return `(series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series
-		AND (p.error, p.ordinal) ` + before + ` (q.error, q.ordinal) AND ` + fits.text + `))`
+// headOf is the condition on a suspect q that it is the first of its series that fits: a series is listed in the place
+// of that one; its other members are no rows of their own. SQLite finds it by one step along queue_by_series; to look
+// for an earlier one than q would read all that come with the same error.
+func headOf(order string, fits conditions) string {
+	return `(series = 0 OR ordinal = (SELECT ordinal FROM queue p WHERE p.series = q.series AND ` + fits.text + `
+		ORDER BY ` + order + ` LIMIT 1))`
 }
 
 func (b *Model) fits(ctx context.Context, q SuspectQuery) conditions {
@@ -132,10 +132,10 @@ func (b *Model) suspects(
 		ordinal, series uint32
 		error           float64
 	}
-	before, after, order := queueOrder(most)
+	_, after, order := queueOrder(most)
 	query := `SELECT ordinal, series, error FROM queue q
 		WHERE (error, ordinal) ` + after + ` (?, ?) AND ` + in + ` AND ` + fits.text + `
-		AND ` + headOf(before, fits) + `
+		AND ` + headOf(order, fits) + `
 		ORDER BY ` + order + ` LIMIT ?`
 	args := slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{limit - len(page.Rows) + 1})
 	columns := func(h *head) []any { return []any{&h.ordinal, &h.series, &h.error} }

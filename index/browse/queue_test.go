@@ -11,6 +11,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 
 	"pgregory.net/rapid"
 )
@@ -138,4 +139,23 @@ func TestSuspectPages(t *testing.T) {
 		t.Error(err)
 	}
 	mustVerify(t, x)
+}
+
+// TestFirstOfFamily: that a suspect is the first of its family is found by one step along an index, however many of
+// the family add as little as it does.
+func TestFirstOfFamily(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	b := openModel(t, x)
+	defer func() { _ = b.Close() }()
+	for _, most := range []bool{false, true} {
+		_, _, order := queueOrder(most)
+		query := `SELECT ordinal FROM queue q WHERE ` + headOf(order, conditions{text: `1`})
+		columns := func(step *string) []any { return []any{new(int), new(int), new(int), step} }
+		plan, err := sqlite.All(t.Context(), b.reader, columns, `EXPLAIN QUERY PLAN `+query)
+		// With a bound on error, too, it would read those of the same error one by one.
+		if err != nil || len(plan) == 0 || plan[len(plan)-1] != "SEARCH p USING COVERING INDEX queue_by_series (series=?)" {
+			t.Errorf("%s: %q %v", query, plan, err)
+		}
+	}
 }
