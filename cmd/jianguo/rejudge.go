@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -87,23 +86,34 @@ func (c *rejudgeCmd) rejudge(co *stdio, segmenter *segment.Segmenter, dir string
 	must.Do(isDataDir(c.Data))
 	co.progress.stages("rejudge:")("copying the catalogue", 0, 1)
 	must.Do(maintain.Copy(co.ctx, c.Data, dir))
-	inForce, last := must.Get2(maintain.LastPolicy(co.ctx, filepath.Join(dir, index.FileName)))
-	policy := c.policy(inForce)
-	r := maintain.NewReport(inForce.Hash(), policy.Hash(), last.Add(-time.Duration(c.Since)))
-	c.replay(co, segmenter, dir, r.Since, &inForce, "judging as now", r.InForce)
-	c.replay(co, segmenter, dir, r.Since, &policy, "judging", r.Tries)
+	var r *maintain.Report
+	var policy index.Policy
+	c.replay(co, segmenter, dir, nil, "judging as now", func(x *index.Index) (time.Time, func(*maintain.Replayed)) {
+		p := x.Probe()
+		if p.Last == 0 {
+			must.Do(errors.New("nothing has arrived"))
+		}
+		policy = c.policy(x.Policy())
+		last := time.Unix(int64(p.Rows.Arrived(p.Last)), 0).UTC()
+		r = maintain.NewReport(x.Policy().Hash(), policy.Hash(), last.Add(-time.Duration(c.Since)))
+		return r.Since, r.InForce
+	})
+	c.replay(co, segmenter, dir, &policy, "judging", func(*index.Index) (time.Time, func(*maintain.Replayed)) {
+		return r.Since, r.Tries
+	})
 	r.Sort()
 	return r
 }
 
-// replay judges what has arrived since a time again by a policy. It leaves the files as they are. It panics on errors
-// (must).
-func (c *rejudgeCmd) replay(co *stdio, segmenter *segment.Segmenter, dir string, since time.Time,
-	policy *index.Policy, stage string, each func(*maintain.Replayed)) {
+// replay judges what has arrived again by a policy (nil: the one in force): since when, and what is called with each
+// arrival, begin says. It leaves the files as they are. It panics on errors (must).
+func (c *rejudgeCmd) replay(co *stdio, segmenter *segment.Segmenter, dir string, policy *index.Policy, stage string,
+	begin func(*index.Index) (since time.Time, each func(*maintain.Replayed))) {
 	x := must.Get(openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: policy, Copy: true,
 		Language: c.Language, SnapshotEvery: math.MaxInt64, Progress: co.progress.stages("rejudge: loading")}))
 	defer x.Close()
 	progress := co.progress.stages("rejudge:")
+	since, each := begin(x)
 	must.Do(maintain.Replay(co.ctx, x, since, func(it *index.Item) *index.Article {
 		return ingest.Prepare(segmenter, ingest.Stored(it))
 	}, each, func(done, total int64) { progress(stage, done, total) }))
