@@ -42,60 +42,30 @@ const (
 	severalFlight = 4
 )
 
-// filterResult is one run. Rates are per second.
-type filterResult struct {
-	// InFlight requests at a time.
-	JSON       float64 `json:"json_rps"`
-	Bitmap     float64 `json:"bitmap_rps"`
-	Story      float64 `json:"story_rps"` // JSON, with the scope story
-	SMIsMember float64 `json:"smismember_rps"`
-	InFlight   int     `json:"in_flight"`
-	// One request at a time.
-	JSON1       float64 `json:"json_rps_1"`
-	Bitmap1     float64 `json:"bitmap_rps_1"`
-	Story1      float64 `json:"story_rps_1"`
-	SMIsMember1 float64 `json:"smismember_rps_1"`
-
-	CPU       float64 `json:"cpu_us_per_request"`        // of the server, JSON
-	CPUBitmap float64 `json:"cpu_us_per_bitmap_request"` // of the server
-	CPUStory  float64 `json:"cpu_us_per_story_request"`  // of the server
-
-	Peak10k float64 `json:"peak_10000_rps"` // 10,000 candidates, as many connections as it takes
-	Rate10k float64 `json:"rate_10000_rps"` // 70 % of that
-	P50At70 float64 `json:"p50_at_70_us"`   // the same at that rate: the median of five rounds
-	P99At70 float64 `json:"p99_at_70_us"`
-
-	CPUs       int     `json:"cpus"`
-	Pinned     bool    `json:"pinned"` // server and load on processors of their own
-	Seen       int     `json:"seen"`
-	Candidates int     `json:"candidates"`
-	Overlap    float64 `json:"overlap"`
-}
-
 type filterBench struct {
 	filterCmd
 	ctx   context.Context
-	r     filterResult
+	r     figures
 	redis string // empty: no comparison
 }
 
 func (c *filterCmd) Run(co *streams) error {
 	return must.Catch(func() {
-		b := &filterBench{filterCmd: *c, ctx: co.ctx, r: filterResult{Seen: seenIDs, Candidates: candidates,
-			Overlap: overlap, InFlight: severalFlight, CPUs: runtime.NumCPU(), Pinned: pinSelf() == nil}}
+		pinned := pinSelf() == nil // server and load on processors of their own
+		b := &filterBench{filterCmd: *c, ctx: co.ctx, r: figures{"cpus": runtime.NumCPU(), "pinned": pinned}}
 		b.Dir = cmp.Or(c.Dir, co.dir)
 		if c.Against == "redis" {
 			var err error
 			b.redis, err = exec.LookPath("redis-server")
 			must.Dof(err, "--against redis (Debian: apt-get install redis-server)")
 		}
-		server := startService(b.ctx, b.r.Pinned, c.jianguo(), b.Dir, "--durability", "relaxed")
+		server := startService(b.ctx, pinned, c.jianguo(), b.Dir, "--durability", "relaxed")
 		defer server.stop()
 		b.fill(server)
 		b.hot(server)
 		b.load(server)
 		must.Do(b.ctx.Err())
-		co.print(&b.r)
+		co.print(b.r)
 	})
 }
 
@@ -130,11 +100,12 @@ func publishStories(server *process) error {
 	return g.Wait()
 }
 
-// way is one way to answer the same question, and where its figures go.
+// way is one way to answer the same question. Its figures have its name.
 type way struct {
-	open              opener
-	one, several, cpu *float64
-	rates             [2]samples // with one request in flight, and with several
+	name  string
+	open  opener
+	rates [2]samples // a second, with one request in flight, and with several
+	cpu   samples    // of the server, each request
 }
 
 // hot measures one user whose history is in memory, and Redis. All ways take turns, several times, and the median of
@@ -143,31 +114,32 @@ func (b *filterBench) hot(server *process) {
 	body := filterBody(mixed(candidates))
 	story := append([]byte(`{"scope":"story",`), body[1:]...)
 	ways := []*way{
-		{open: filterOpener(server, "application/json", body), one: &b.r.JSON1, several: &b.r.JSON, cpu: &b.r.CPU},
-		{open: filterOpener(server, "application/octet-stream", body), one: &b.r.Bitmap1, several: &b.r.Bitmap,
-			cpu: &b.r.CPUBitmap},
-		{open: filterOpener(server, "application/json", story), one: &b.r.Story1, several: &b.r.Story,
-			cpu: &b.r.CPUStory},
+		{name: "json", open: filterOpener(server, "application/json", body)},
+		{name: "bitmap", open: filterOpener(server, "application/octet-stream", body)},
+		{name: "story", open: filterOpener(server, "application/json", story)},
 	}
 	if b.redis != "" {
 		redis, open := b.startRedis()
 		defer redis.stop()
-		ways = append(ways, &way{open: open, one: &b.r.SMIsMember1, several: &b.r.SMIsMember})
+		ways = append(ways, &way{name: "smismember", open: open})
 	}
 	for range rounds {
-		for k, w := range ways {
+		for _, w := range ways {
 			for several, inFlight := range []int{1, severalFlight} {
 				rate, cpu, err := closedLoop(b.ctx, server, inFlight, b.Each/rounds, w.open)
-				must.Dof(err, "way %d, %d in flight", k+1, inFlight)
+				must.Dof(err, "%s, %d in flight", w.name, inFlight)
 				w.rates[several] = append(w.rates[several], rate)
-				if w.cpu != nil && (*w.cpu == 0 || cpu < *w.cpu) {
-					*w.cpu = cpu
+				if cpu > 0 { // else nothing was answered
+					w.cpu = append(w.cpu, cpu)
 				}
 			}
 		}
 	}
 	for _, w := range ways {
-		*w.one, *w.several = w.rates[0].median(), w.rates[1].median()
+		b.r[w.name+"_rps_1"], b.r[w.name+"_rps"] = w.rates[0].median(), w.rates[1].median()
+		if w.name != "smismember" { // its server is another one
+			b.r["cpu_us_per_"+w.name+"_request"] = w.cpu.sorted().at(0)
+		}
 	}
 }
 
@@ -186,8 +158,8 @@ func (b *filterBench) load(server *process) {
 		took := must.Get(openLoop(b.ctx, open, 0.7*peak, b.Each)).sorted()
 		peaks, p50, p99 = append(peaks, peak), append(p50, took.at(.5)), append(p99, took.at(.99))
 	}
-	b.r.Peak10k, b.r.Rate10k = peaks.median(), 0.7*peaks.median()
-	b.r.P50At70, b.r.P99At70 = p50.median(), p99.median()
+	b.r["peak_10000_rps"] = peaks.median()
+	b.r["p50_at_70_us"], b.r["p99_at_70_us"] = p50.median(), p99.median()
 }
 
 // seenID and newID are ids of 14 characters.

@@ -28,28 +28,6 @@ the items is not in it. Items are synthetic: random fingerprints, 1 % of them in
 thousand. Sketches are of random text, in a family of one text with other figures.`
 }
 
-// indexResult is one run. Latencies are microseconds.
-type indexResult struct {
-	N uint64 `json:"n"`
-	// Durable inserts: see Help.
-	InsertsPerSecond  float64 `json:"inserts_per_second"`
-	InsertsFirstTenth float64 `json:"inserts_per_second_first_tenth"`
-	InsertsLastTenth  float64 `json:"inserts_per_second_last_tenth"`
-	HammingP50        float64 `json:"hamming_p50_us"`
-	HammingP99        float64 `json:"hamming_p99_us"`
-	MarginP50         float64 `json:"margin_p50_us"`
-	MarginP99         float64 `json:"margin_p99_us"`
-	// MarginFound is the share of the copies asked for, at S < 5 from an indexed item, that find it.
-	MarginFound  float64 `json:"margin_found"`
-	MarginCopies int     `json:"margin_copies"` // how many those were
-	VerdictP50   float64 `json:"verdict_p50_us"`
-	VerdictP99   float64 `json:"verdict_p99_us"`
-
-	ResidentBytes float64 `json:"resident_bytes_per_item"` // resident, everything of ours
-	DiskBytes     float64 `json:"disk_bytes_per_item"`     // catalogue and snapshot, no kept texts
-	StartSeconds  float64 `json:"start_seconds"`
-}
-
 type indexBench struct {
 	indexCmd
 	items population
@@ -57,7 +35,7 @@ type indexBench struct {
 	began time.Time // when the first item arrived; the others follow a millisecond apart
 
 	x   *index.Index
-	res indexResult
+	res figures
 }
 
 const batchSize = 256
@@ -73,15 +51,14 @@ func (c *indexCmd) Run(co *streams) error {
 		if c.N == 0 {
 			must.Do(errors.New("how many items? N is 0"))
 		}
-		b := &indexBench{indexCmd: *c, items: population{familySize: 3000},
-			r: rand.New(rand.NewPCG(seed, 7)), began: time.Now().Add(-time.Duration(c.N) * time.Millisecond)}
-		b.res.N = c.N
+		b := &indexBench{indexCmd: *c, items: population{familySize: 3000}, r: rand.New(rand.NewPCG(seed, 7)),
+			began: time.Now().Add(-time.Duration(c.N) * time.Millisecond), res: figures{"n": c.N}}
 		b.open(co.ctx)
 		for _, step := range []func(context.Context){b.build, b.restart, b.lookups, b.verdicts, b.sizes} {
 			step(co.ctx)
 		}
 		must.Do(b.x.Close())
-		co.print(&b.res)
+		co.print(b.res)
 	})
 }
 

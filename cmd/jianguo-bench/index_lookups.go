@@ -42,23 +42,23 @@ func (b *indexBench) timeLookups(q *simhash.Print) (hamming, margin float64) {
 
 func (b *indexBench) lookups(context.Context) {
 	var hamming, margin samples
-	found := 0
+	copies, found := 0, 0
 	for k := range b.Queries {
 		q, original, i := b.query(k, b.N)
 		h, m := b.timeLookups(&q)
 		hamming, margin = append(hamming, h), append(margin, m)
 		if b.indexed(i) && q.S(original) < copyS {
-			b.res.MarginCopies++
+			copies++
 			all := b.x.Probe().Bands.Margin(nil, &q, b.x.Policy().MaxS, math.MaxInt)
 			if slices.ContainsFunc(all, func(h bands.Hit) bool { return h.Fingerprint == original }) {
 				found++
 			}
 		}
 	}
-	hamming, margin = hamming.sorted(), margin.sorted()
-	b.res.MarginFound = float64(found) / float64(max(b.res.MarginCopies, 1)) // an empty measurement is no success
-	b.res.HammingP50, b.res.HammingP99 = hamming.at(.5), hamming.at(.99)
-	b.res.MarginP50, b.res.MarginP99 = margin.at(.5), margin.at(.99)
+	// The share of the copies asked for that are found; an empty measurement is no success.
+	b.res["margin_found"], b.res["margin_copies"] = float64(found)/float64(max(copies, 1)), copies
+	b.res.latency("hamming", "us", hamming)
+	b.res.latency("margin", "us", margin)
 }
 
 // indexed reports whether an item is an exemplar; the number of an unrelated query is beyond those of all items.
@@ -78,15 +78,16 @@ func (b *indexBench) verdicts(ctx context.Context) {
 		must.Get(b.x.Check(ctx, a, at))
 		took = append(took, micros(time.Since(start)))
 	}
-	took = took.sorted()
-	b.res.VerdictP50, b.res.VerdictP99 = took.at(.5), took.at(.99)
+	b.res.latency("verdict", "us", took)
 }
 
 func (b *indexBench) sizes(context.Context) {
 	n, t := float64(b.N), b.x.Probe().Tables
 	resident := t.Bands.Bytes() + t.IDs.Bytes() + t.Exacts.Bytes() + t.Rows.Bytes()
-	b.res.ResidentBytes = float64(resident) / n
+	b.res["resident_bytes_per_item"] = float64(resident) / n // everything of ours
+	disk := 0.0                                              // without kept texts
 	for _, name := range []string{index.FileName, index.SnapshotFileName} {
-		b.res.DiskBytes += float64(must.Get(os.Stat(filepath.Join(b.Dir, name))).Size()) / n
+		disk += float64(must.Get(os.Stat(filepath.Join(b.Dir, name))).Size())
 	}
+	b.res["disk_bytes_per_item"] = disk / n
 }

@@ -21,19 +21,6 @@ type ingestCmd struct {
 	serviceFlags
 }
 
-// ingestResult is one run. Times are milliseconds.
-type ingestResult struct {
-	Prefilled         uint64  `json:"prefilled"` // events of the catalogue at the start
-	Items             int     `json:"items"`     // flat out
-	Seconds           float64 `json:"seconds"`
-	ArticlesPerSecond float64 `json:"articles_per_second"`
-
-	Rate  float64 `json:"rate"` // articles a second, published one by one at even intervals
-	Timed int     `json:"timed"`
-	P50   float64 `json:"verdict_p50_ms"` // from when an article was due to its verdict
-	P99   float64 `json:"verdict_p99_ms"`
-}
-
 func (c *ingestCmd) Run(co *streams) error {
 	return must.Catch(func() {
 		messages := c.messages(co)

@@ -16,19 +16,19 @@ import (
 
 // measure measures the service on a bus: the highest rate of articles a second, and the time from publishing to the
 // verdict at a share of that rate. It panics on errors (must).
-func (c *ingestCmd) measure(ctx context.Context, url string, messages [][]byte) *ingestResult {
+func (c *ingestCmd) measure(ctx context.Context, url string, messages [][]byte) figures {
 	conn := must.Get(bus.Connect(url))
 	defer conn.Close()
-	res := &ingestResult{Prefilled: settled(ctx, conn), Items: len(messages) / 2}
-	flatOut, others := messages[:res.Items], messages[res.Items:]
+	prefilled := settled(ctx, conn)
+	flatOut, others := messages[:len(messages)/2], messages[len(messages)/2:]
 	_, took := publish(ctx, conn, flatOut, 0)
-	res.Seconds = took.Seconds()
-	res.ArticlesPerSecond = float64(res.Items) / res.Seconds
-	res.Rate = cmp.Or(c.Rate, res.ArticlesPerSecond/2)
-	res.Timed = max(min(len(others), int(res.Rate*c.Duration.Seconds())), 1)
-	each, _ := publish(ctx, conn, others[:res.Timed], time.Duration(float64(time.Second)/res.Rate))
-	each = each.sorted()
-	res.P50, res.P99 = each.at(.5)/1000, each.at(.99)/1000
+	reached := float64(len(flatOut)) / took.Seconds()
+	rate := cmp.Or(c.Rate, reached/2)
+	timed := others[:max(min(len(others), int(rate*c.Duration.Seconds())), 1)]
+	each, _ := publish(ctx, conn, timed, time.Duration(float64(time.Second)/rate))
+	res := figures{"prefilled": prefilled, "items": len(flatOut), "seconds": took.Seconds(),
+		"articles_per_second": reached, "rate": rate, "timed": len(timed)}
+	res.latency("verdict", "ms", each)
 	return res
 }
 
@@ -51,7 +51,7 @@ func publish(ctx context.Context, conn *nats.Conn, messages [][]byte, step time.
 	due := func(k int) time.Time { return start.Add(time.Duration(k) * step) }
 	var failed error
 	feed := must.Get(ingest.NewFeed(conn, func(k int, o *ingest.Outcome, err error) {
-		took[k] = micros(time.Since(due(k)))
+		took[k] = micros(time.Since(due(k))) / 1000
 		if err == nil && o.Error != "" {
 			err = errors.New(o.Error)
 		}

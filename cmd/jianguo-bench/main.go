@@ -48,8 +48,17 @@ func main() {
 	k.FatalIfErrorf(errors.Join(err, os.RemoveAll(dir)))
 }
 
+// figures are the result of a run, by name.
+type figures map[string]any
+
+// latency adds the quantiles of samples under a name.
+func (f figures) latency(of, unit string, s samples) {
+	s = s.sorted()
+	f[of+"_p50_"+unit], f[of+"_p99_"+unit] = s.at(.5), s.at(.99)
+}
+
 // print prints a result as JSON. It panics on errors (must).
-func (co *streams) print(result any) {
+func (co *streams) print(result figures) {
 	out := json.NewEncoder(co.out)
 	out.SetIndent("", "  ")
 	must.Do(out.Encode(result))
@@ -68,7 +77,7 @@ func (f *serviceFlags) jianguo() string {
 	return filepath.Join(filepath.Dir(must.Get(os.Executable())), "jianguo")
 }
 
-// samples are measured values, latencies in microseconds unless a field says otherwise.
+// samples are measured values, latencies in microseconds unless a name says otherwise.
 type samples []float64
 
 func (s samples) sorted() samples { return slices.Sorted(slices.Values(s)) }

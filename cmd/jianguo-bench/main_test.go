@@ -51,6 +51,9 @@ func TestFilter(t *testing.T) {
 	if err := json.Unmarshal(line.Bytes(), &fields); err != nil {
 		t.Fatal(err)
 	}
+	if len(fields) != 2+3*3+2+3 { // of the machine, three ways, Redis, 10,000 candidates
+		t.Errorf("%d figures", len(fields))
+	}
 	for name, v := range fields {
 		if n, ok := v.(float64); ok && n <= 0 {
 			t.Errorf("%s is %v", name, n)
