@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,37 +69,9 @@ func (c *Console) storyOf(ctx context.Context, cluster uint32) uint32 {
 	return must.Get(stories.Of(ctx, c.cfg.Index.Tables(), cluster))
 }
 
-type storyView struct {
-	*browse.Story
-	Copies  int
-	Spreads []spread // of whom most copies are, at most three
-}
-
-type spread struct {
-	Name   string
-	Copies int
-}
-
-// story shows the first telling, what each later one added, and which sources copied that.
+// story shows the first telling, what each later one added, and its copies.
 func (c *Console) story(ctx context.Context, p *page) string {
-	v := &storyView{Story: must.Get(browse.ReadStory(ctx, c.cfg.Browse, uint32(p.number("id")), memberPage))}
-	copies := map[string]int{}
-	for i := range v.Tellings {
-		t := &v.Tellings[i]
-		v.Copies += t.Copies()
-		for _, m := range t.Members {
-			if m.Verdict == index.Duplicate && m.Source != "" {
-				copies[m.Source]++
-			}
-		}
-	}
-	for name, n := range copies {
-		v.Spreads = append(v.Spreads, spread{name, n})
-	}
-	slices.SortFunc(v.Spreads, func(a, b spread) int {
-		return cmp.Or(b.Copies-a.Copies, strings.Compare(a.Name, b.Name))
-	})
-	v.Spreads = v.Spreads[:min(3, len(v.Spreads))]
+	v := must.Get(browse.ReadStory(ctx, c.cfg.Browse, uint32(p.number("id")), memberPage))
 	return p.show("story", "clusters", fmt.Sprint("故事 ", v.Number), fmt.Sprint("Story ", v.Number), v)
 }
 
