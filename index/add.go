@@ -58,7 +58,7 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 		return nil, err
 	}
 	x.metrics.observe(outcomes)
-	x.rate.Add(time.Now(), len(mutations))
+	x.arrived(len(mutations))
 	return outcomes, nil
 }
 
@@ -66,7 +66,7 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 // most of the work. It keeps the comparisons in the article, for Add of the same Index. Pass it on unchanged.
 // It changes no verdict, and may run beside the writer and other calls.
 func (x *Index) CompareAhead(ctx context.Context, a *Article, at time.Time) error {
-	x.rate.Add(time.Now(), len(a.Text.Body)>>13)
+	x.arrived(len(a.Text.Body) >> 13)
 	var err error
 	q := match.Query{Article: a, At: seconds(at)}
 	a.Comparisons, err = x.levelOf(a.Source).CompareAhead(ctx, &x.recipe.Load().Reader, q)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
 	"jianguo/compare"
 	"jianguo/compare/reason"
@@ -18,7 +19,6 @@ import (
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
-	"jianguo/internal/clock"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
 )
@@ -122,7 +122,7 @@ type catalogue struct {
 	flood flood
 
 	metrics *metrics
-	rate    clock.Rate // of messages applied
+	rate    *rate.Limiter // of messages applied; full: few are
 }
 
 // level is a policy that articles are judged by: that of the service, or the same with the

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+	"golang.org/x/time/rate"
 
 	"jianguo/index/match"
 	"jianguo/index/resident"
@@ -52,6 +53,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		cfg:      cfg,
 		log:      cfg.Logger,
 		snapshot: resident.NewSnapshot(cfg.Dir),
+		rate:     rate.NewLimiter(busyRate, 2*busyRate),
 	}}
 	x.metrics = newMetrics(x)
 	x.ending, x.end = context.WithCancel(context.Background())
@@ -201,8 +203,17 @@ func (x *Index) Tables() *sql.DB { return x.reader }
 
 func (x *Index) Dir() string { return x.cfg.Dir }
 
-// Arriving returns the number of mutations that are applied per second; 8 KiB of a text that arrives are one more.
-func (x *Index) Arriving() int64 { return x.rate.Lately(time.Now()) }
+// busyRate is from how many mutations a second on an Index is busy.
+const busyRate = 100
+
+// Busy reports whether many mutations are applied at the moment; 8 KiB of a text that arrives are one more.
+func (x *Index) Busy() bool { return x.rate.Tokens() < busyRate }
+
+// arrived notes that so many mutations, at most those that can be noted, have been applied.
+func (x *catalogue) arrived(n int) {
+	now := time.Now()
+	x.rate.AllowN(now, min(n, int(x.rate.TokensAt(now))))
+}
 
 // State returns the current verdict of a version (0: no such version), and whether a
 // revision has superseded it.

@@ -13,8 +13,8 @@ func TestPace(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	now := time.Now()
-	quiet := func() int64 { return paceBusy }
-	busy := func() int64 { return paceBusy + 1 }
+	quiet := func() bool { return false }
+	busy := func() bool { return true }
 	for name, c := range map[string]struct {
 		p     *pace
 		rests bool

@@ -59,7 +59,7 @@ func (x *indexer) step(ctx context.Context) (more bool) {
 	if len(versions) == 0 {
 		return false
 	}
-	p := &pace{x.cat.Arriving, time.Now()}
+	p := &pace{x.cat.Busy, time.Now()}
 	for i := range versions {
 		if v := &versions[i]; v.cause == verdict.CauseIngest || v.cause == verdict.CauseRevision {
 			v.words = must.Get(v.cut(x.words))
@@ -148,12 +148,11 @@ func (x *indexer) merge(ctx context.Context, p *pace) {
 // processor more, and the work catches up later. The worker calls rest between
 // small pieces of work, so that no article waits long for a processor.
 type pace struct {
-	arriving func() int64 // mutations a second, as of now
-	from     time.Time    // when the worker began, or last rested
+	busy func() bool // whether many mutations arrive
+	from time.Time   // when the worker began, or last rested
 }
 
 const (
-	paceBusy    = 100 // mutations a second; above it, work rests
 	paceStretch = 2 * time.Millisecond
 	paceRest    = 3 // times as long as the work
 )
@@ -165,7 +164,7 @@ func (p *pace) rest(ctx context.Context) (err error) {
 	if worked < paceStretch {
 		return nil
 	}
-	if p.arriving() > paceBusy {
+	if p.busy() {
 		err = clock.Sleep(ctx, paceRest*worked)
 	}
 	p.from = time.Now()

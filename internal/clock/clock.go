@@ -1,4 +1,4 @@
-// Package clock waits, counts events by the second, and tells the time by which stored data expires.
+// Package clock waits, and tells the time by which stored data expires.
 package clock
 
 import (
