@@ -24,14 +24,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/time/rate"
 
 	"jianguo/bus"
+	"jianguo/internal/must"
 )
 
 // Failed attempts of one address: so many at once, and one more each time that failureEvery
@@ -39,7 +40,7 @@ import (
 const (
 	failureBurst = 20
 	failureEvery = 3 * time.Second
-	maxAddresses = 10_000 // whose failures are remembered
+	maxAddresses = 10_000 // whose failures are remembered: the last ones
 	hashesAtOnce = 2
 )
 
@@ -107,20 +108,18 @@ func (e *LimitError) Seconds() string { return strconv.Itoa(int(e.After/time.Sec
 
 // Set holds the tokens that may use the service. A nil Set lets every client in.
 type Set struct {
-	file    string
-	rate    float64 // requests a second of one token; 0: no bound
-	list    atomic.Pointer[[]*Token]
-	hashing chan struct{} // a place for each hash at once
-
-	mu       sync.Mutex
-	failures map[netip.Addr]*rate.Limiter // under mu
+	file     string
+	rate     float64 // requests a second of one token; 0: no bound
+	list     atomic.Pointer[[]*Token]
+	hashing  chan struct{} // a place for each hash at once
+	failures *lru.Cache[netip.Addr, *rate.Limiter]
 }
 
 // Open reads a file of tokens. perSecond bounds the requests that each may make over HTTP;
 // 0: no bound.
 func Open(file string, perSecond float64) (*Set, error) {
 	s := &Set{file: file, rate: perSecond, hashing: make(chan struct{}, hashesAtOnce),
-		failures: map[netip.Addr]*rate.Limiter{}}
+		failures: must.Get(lru.New[netip.Addr, *rate.Limiter](maxAddresses))}
 	s.list.Store(new([]*Token))
 	_, err := s.Reload()
 	return s, err
@@ -259,18 +258,11 @@ func (s *Set) Find(secret, remote string) (*Token, error) {
 
 // failuresOf bounds the failed attempts of an address.
 func (s *Set) failuresOf(remote string) *rate.Limiter {
-	from := Address(remote)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.failures[from]
-	if f == nil {
-		if len(s.failures) >= maxAddresses {
-			clear(s.failures)
-		}
-		f = rate.NewLimiter(rate.Every(failureEvery), failureBurst)
-		s.failures[from] = f
+	fresh := rate.NewLimiter(rate.Every(failureEvery), failureBurst)
+	if known, ok, _ := s.failures.PeekOrAdd(Address(remote), fresh); ok {
+		return known
 	}
-	return f
+	return fresh
 }
 
 // Address is the address in host:port. One IPv6 client has a network of 64 bits.

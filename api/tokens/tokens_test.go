@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,27 @@ func TestRate(t *testing.T) {
 	}
 	if err := tok.Spend(); !errors.As(err, &limit) {
 		t.Errorf("beyond its rate: %v", err)
+	}
+}
+
+// TestFailuresOfMany: an address that failed too often stays refused when more addresses
+// fail than are remembered.
+func TestFailuresOfMany(t *testing.T) {
+	s, err := read(t, "a platform "+line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := func(i int) string { return fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255) }
+	for i := range maxAddresses {
+		_, _ = s.Find("x", address(i))
+	}
+	for range failureBurst {
+		_, _ = s.Find("x", address(1))
+	}
+	_, _ = s.Find("x", address(maxAddresses))
+	var limit *LimitError
+	if _, err := s.Find("x", address(1)); !errors.As(err, &limit) {
+		t.Errorf("an address beyond its failures: %v", err)
 	}
 }
 
