@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,9 +48,12 @@ func checkRanges(c *kong.Context) error {
 // checkRange holds a number or duration to the range in the tag of its flag.
 func checkRange(f *kong.Flag) error {
 	low, high, ranged := strings.Cut(f.Tag.Get("range"), "..")
-	value := fmt.Sprint(f.Target.Interface())
-	if n := number(value); ranged && !(n >= number(low) && n <= number(high)) {
-		return fmt.Errorf("--%s %s: want %s to %s", f.Name, value, low, high)
+	value := reflect.Indirect(f.Target)
+	if !ranged || !value.IsValid() { // nil: not given
+		return nil
+	}
+	if n := number(fmt.Sprint(value.Interface())); !(n >= number(low) && n <= number(high)) {
+		return fmt.Errorf("--%s %v: want %s to %s", f.Name, value.Interface(), low, high)
 	}
 	return nil
 }

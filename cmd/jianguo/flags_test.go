@@ -16,7 +16,10 @@ func TestRanges(t *testing.T) {
 	var walk func(*kong.Node)
 	walk = func(n *kong.Node) {
 		for _, f := range n.Flags {
-			value := f.Target
+			if f.Target.Kind() == reflect.Pointer {
+				f.Target.Set(reflect.New(f.Target.Type().Elem()))
+			}
+			value := reflect.Indirect(f.Target)
 			if _, text := value.Addr().Interface().(interface{ UnmarshalText([]byte) error }); text ||
 				value.Kind() < reflect.Int || value.Kind() > reflect.Float64 {
 				continue

@@ -24,8 +24,8 @@ type rejudgeCmd struct {
 	Strictness string `help:"Judge at this strictness." enum:",copies,rewrites,stories" default:""`
 	Policy     string `help:"Policy to change, as JSON." placeholder:"FILE" type:"existingfile"`
 	Labels     string `help:"Write the pairs that change to this file, for editors to label." placeholder:"FILE"`
-	Show       int    `help:"Changes to print; -1: all." range:"-1..9999" default:"50"`
-	JSON       bool   `help:"Print one JSON document, with all changes."`
+	Show       *int   `help:"Changes to print; -1: all. Default: 50, JSON all." range:"-1..9999" placeholder:"N"`
+	JSON       bool   `help:"Print one JSON document."`
 	Work       string `help:"Where the copy of index.db goes." placeholder:"DIR" type:"existingdir"`
 	Language   string `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
 	segmentFlags
@@ -61,15 +61,23 @@ func (c *rejudgeCmd) Run(co *stdio) error {
 		if c.Labels != "" {
 			must.Do(os.WriteFile(c.Labels, r.Labels(), 0o644))
 		}
+		show := 50
 		if c.JSON {
-			co.print(r)
-			return
+			show = -1
+		}
+		if c.Show != nil {
+			show = *c.Show
 		}
 		shown := r.Changes
-		if c.Show >= 0 {
-			shown = shown[:min(c.Show, len(shown))]
+		if show >= 0 {
+			shown = shown[:min(show, len(shown))]
 		}
-		must.Do(r.Print(co.out, shown))
+		if c.JSON {
+			r.Changes = shown
+			co.print(r)
+		} else {
+			must.Do(r.Print(co.out, shown))
+		}
 	})
 }
 
