@@ -288,7 +288,7 @@ func Address(remote string) netip.Addr {
 // use; it has the type of bus.Config.Authenticate.
 func (s *Set) BusUser(secret, remote string) (bus.User, bool) {
 	if s == nil {
-		return bus.Anonymous(), true
+		return bus.Anonymous(secret), true
 	}
 	t, err := s.Find(secret, remote)
 	if err != nil {
