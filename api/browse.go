@@ -30,9 +30,25 @@ const (
 // getVerdicts is the event log again, from the catalogue.
 func (s *Server) getVerdicts(c echo.Context) any {
 	after, limit := queryInt[uint64](c, "after", 0, 0, math.MaxInt64), queryInt(c, "limit", 100, 1, maxEvents)
-	ctx := c.Request().Context()
-	must.Do(s.awaitEvent(ctx, after, queryWait(c)))
+	ctx, wait := c.Request().Context(), queryWait(c)
+	if s.isAhead(after) {
+		must.Do(s.awaitEvent(ctx, after-1, catchUp))
+	}
+	if _, last := s.cfg.Index.Applied(); last < after {
+		must.Do(NewProblem(http.StatusConflict, "after", fmt.Sprintf("after is %d, and the last event has the number "+
+			"%d: if a backup was restored, go on from that one", after, last)))
+	}
+	must.Do(s.awaitEvent(ctx, after, wait))
 	return append([]index.Event{}, must.Get(s.cfg.Index.Events(ctx, after, limit))...)
+}
+
+// catchUp is how long a subscriber may be ahead of this service, which may be behind another one on its bus.
+const catchUp = time.Second
+
+// isAhead reports whether a subscriber knows of more events than the catalogue.
+func (s *Server) isAhead(after uint64) bool {
+	_, last := s.cfg.Index.Applied()
+	return after > last
 }
 
 // eventPoll is how often a long poll looks for a new event, which is cheap.

@@ -45,8 +45,14 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("event %d: %+v, published as %+v", i+1, all[i], published[i])
 		}
 	}
-	if rep := r.do("GET", "/verdicts?after=9223372036854775807", nil); string(bytes.TrimSpace(rep.body)) != "[]" {
+	if rep := r.do("GET", fmt.Sprint("/verdicts?after=", len(all)), nil); string(bytes.TrimSpace(rep.body)) != "[]" {
 		t.Errorf("after the end: %d %s", rep.status, rep.body)
+	}
+	// A subscriber that is ahead of a restored backup would hear nothing for ever.
+	for _, query := range []string{"after=9223372036854775807", fmt.Sprint("wait=30s&after=", len(all)+1)} {
+		if p := want[Problem](r, 409, "GET", "/verdicts?"+query, nil); p.Field != "after" || !strings.Contains(p.Detail, fmt.Sprintf("the last event has the number %d:", len(all))) {
+			t.Errorf("%s: %+v", query, p)
+		}
 	}
 	for query, field := range map[string]string{"after=-1": "after", "after=x": "after", "after=18446744073709551615": "after", "limit=0": "limit",
 		"limit=1001": "limit", "wait=10": "wait", "wait=1h": "wait", "wait=-1s": "wait"} {

@@ -156,6 +156,7 @@ func TestExposureHostile(t *testing.T) {
 		{"/exposures", `{"user":"u","kind":"seen","items":["a"],"at":"yesterday"}`, 400, "at"},
 		{"/exposures", `{"user":"u","kind":"seen","items":["a"],"at":"9999-12-31T23:59:59-23:00"}`, 400, "at"},
 		{"/exposures", `{"user":"u","kind":"seen","items":["a"],"at":"0000-01-01T00:00:00+23:00"}`, 400, "at"},
+		{"/exposures", `{"user":"u","kind":"seen","items":["a"],"at":"0001-01-01T00:00:00Z"}`, 400, "at"}, // that of a client that sets no time
 		{"/exposures/unsee", `{"user":"u","items":["a"],"at":"9999-12-31T23:59:59-23:00"}`, 400, "at"},
 		{"/exposures/link", `{"user":"u","from":"v","at":"9999-12-31T23:59:59-23:00"}`, 400, "at"},
 		{"/exposures/forget", `{"user":"u","items":["a"]}`, 400, "items"},

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	_ "net/http/pprof" // profiles under /debug/pprof of http.DefaultServeMux
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -182,7 +183,8 @@ func (s *Server) handle(l limiter, method, path string, roles bus.Role, h handle
 func (s *Server) boundEvents(h handler) echo.HandlerFunc {
 	working, polling := s.bound(MaxBody, s.work, h.serve), s.bound(MaxBody, s.polling, h.serve)
 	return func(c echo.Context) error {
-		if c.QueryParam("wait") != "" {
+		after, _ := strconv.ParseUint(c.QueryParam("after"), 10, 64) // getVerdicts refuses others
+		if c.QueryParam("wait") != "" || s.isAhead(after) {
 			return polling(c)
 		}
 		return working(c)

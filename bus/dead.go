@@ -131,7 +131,7 @@ func (d *DeadLetters) List(ctx context.Context, after uint64, limit int) ([]Dead
 	var letters []DeadLetter
 	for n := max(after+1, info.State.FirstSeq); n <= info.State.LastSeq && len(letters) < limit; n++ {
 		l, err := d.Get(ctx, n)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
+		if errors.Is(err, ErrNoLetter) {
 			if _, dropped := slices.BinarySearch(info.State.Deleted, n); dropped {
 				continue
 			}
@@ -145,12 +145,14 @@ func (d *DeadLetters) List(ctx context.Context, after uint64, limit int) ([]Dead
 	return letters, nil
 }
 
-// Get returns one letter; the error of a missing one wraps
-// jetstream.ErrMsgNotFound.
+// ErrNoLetter is the error of a letter that is missing or damaged.
+var ErrNoLetter = errors.New("`jianguo dead list` has the numbers")
+
+// Get returns one letter, or an error that wraps ErrNoLetter.
 func (d *DeadLetters) Get(ctx context.Context, number uint64) (*DeadLetter, error) {
-	m, err := d.stream.GetMsg(ctx, number)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, fmt.Errorf("there is no dead letter %d: %w", number, jetstream.ErrMsgNotFound)
+	m, err := d.stream.GetMsg(ctx, max(number, 1))
+	if number == 0 || errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, fmt.Errorf("there is no dead letter %d: %w", number, ErrNoLetter)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dead letter %d: %w", number, err)
@@ -186,7 +188,7 @@ func (d *DeadLetters) Replay(ctx context.Context, number uint64) error {
 	return d.Drop(ctx, number)
 }
 
-// Drop removes a letter; the error of a missing or damaged one wraps jetstream.ErrMsgNotFound.
+// Drop removes a letter, or returns an error as Get does.
 func (d *DeadLetters) Drop(ctx context.Context, number uint64) error {
 	if _, err := d.Get(ctx, number); err != nil {
 		return err

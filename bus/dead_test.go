@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // TestDamagedLetters: a dead letter that is damaged on the disk is listed; where the server removes
@@ -68,9 +66,11 @@ func TestDamagedLetters(t *testing.T) {
 	if err != nil || !strings.Contains(said, "4 damaged") || strings.Count(said, "\n") != 4 || strings.Contains(said, "2 ") {
 		t.Errorf("%v\n%s", err, said)
 	}
-	for _, absent := range []uint64{4, 9} { // the first is damaged
-		if err := d.Drop(ctx, absent); !errors.Is(err, jetstream.ErrMsgNotFound) {
-			t.Error(absent, err)
+	for _, absent := range []uint64{4, 9, 0} { // the first is damaged
+		for name, err := range map[string]error{"drop": d.Drop(ctx, absent), "replay": d.Replay(ctx, absent)} {
+			if want := fmt.Sprintf("there is no dead letter %d: `jianguo dead list` has the numbers", absent); err == nil || err.Error() != want {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
 		}
 	}
 	end()

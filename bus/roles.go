@@ -64,7 +64,12 @@ func reading(stream string) []string {
 // Anonymous is every client of a bus without tokens: all roles but Operator. What
 // would break the streams for all, or look like a verdict, is left to commands on
 // the data directory.
-func Anonymous() User { return userOf("anonymous", AnonymousInbox, Platform, Recall, Editor, Monitor) }
+// A token that it gives all the same may choose its inbox.
+func Anonymous(secret string) User {
+	u := userOf("anonymous", AnonymousInbox, Platform, Recall, Editor, Monitor)
+	u.Subscribe = append(u.Subscribe, InboxOfSecret(secret)+".>")
+	return u
+}
 
 // UserOf returns the client with a name, a secret and one role. In addition to the
 // subjects of its role it may discover services ($SRV), and it has an inbox that no other

@@ -9,6 +9,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
+	"jianguo/internal/streams"
 )
 
 // TestDeadline: a request does not wait beyond its deadline for another request that holds
@@ -65,7 +66,7 @@ type gatedLog struct {
 	open chan struct{}
 }
 
-func (l gatedLog) Consume(ctx context.Context, after eventlog.Point, fn func(eventlog.Entry) error) error {
+func (l gatedLog) Consume(ctx context.Context, after streams.Point, fn func(eventlog.Entry) error) error {
 	return l.MemoryLog.Consume(ctx, after, func(e eventlog.Entry) error {
 		select {
 		case <-l.open:

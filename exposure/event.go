@@ -99,8 +99,8 @@ func eventTime(at string) (time.Time, error) {
 	if err != nil {
 		return t, wire.Invalidf("at", "is %.60q, want RFC 3339 such as 2024-05-06T07:08:09+08:00", at)
 	}
-	if y := t.UTC().Year(); y < 0 || y > 9999 { // cannot be written to the log
-		return t, wire.Invalidf("at", "is %.60q, in UTC not between the years 0 and 9999", at)
+	if !t.After(time.Time{}) || t.UTC().Year() > 9999 { // it cannot be written to the log
+		return t, wire.Invalidf("at", "is %.60q, want a time after 0001-01-01T00:00:00Z and before the year 10000", at)
 	}
 	return t, nil
 }

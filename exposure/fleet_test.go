@@ -19,6 +19,7 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/streams"
 	"jianguo/internal/testbed"
 )
 
@@ -331,10 +332,10 @@ func TestFencedWrites(t *testing.T) {
 	if err != nil || second.Epoch <= first.Epoch || second.Base != first.Base {
 		t.Fatal(first, second, err)
 	}
-	if err := conn.Advance(ctx, 3, first.Epoch, eventlog.Point{Seq: 7}, nil); !errors.Is(err, redis.ErrFenced) {
+	if err := conn.Advance(ctx, 3, first.Epoch, streams.Point{Seq: 7}, nil); !errors.Is(err, redis.ErrFenced) {
 		t.Errorf("a former owner has advanced: %v", err)
 	}
-	if err := conn.Advance(ctx, 3, second.Epoch, eventlog.Point{Seq: 7}, nil); err != nil {
+	if err := conn.Advance(ctx, 3, second.Epoch, streams.Point{Seq: 7}, nil); err != nil {
 		t.Error(err)
 	}
 	key := state.Address{User: "u"}

@@ -14,6 +14,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
 	"jianguo/internal/must"
+	"jianguo/internal/streams"
 )
 
 // flushLoop writes when enough is unflushed or the oldest of it is old enough.
@@ -66,7 +67,7 @@ func (s *writer) flush(ctx context.Context) error {
 	s.applyMu.Lock()
 	list, forgotten := s.dirty, s.forgotten
 	s.dirty, s.forgotten = nil, nil
-	gen, at, n := s.gen, eventlog.Point{Seq: s.applied.Seq(), Logged: s.logged}, s.unflushed.Load()
+	gen, at, n := s.gen, streams.Point{Seq: s.applied.Seq(), Logged: s.logged}, s.unflushed.Load()
 	s.gen++
 	s.oldest.Store(0)
 	s.applyMu.Unlock()
@@ -107,7 +108,7 @@ type flushTx struct{ *sql.Tx }
 func (f flushTx) exec(text string, args ...any) { must.Get(f.Exec(text, args...)) }
 
 // writeAll returns how many bytes it has written. It panics on errors (must).
-func (s *writer) writeAll(list []*entry, forgotten []string, gen uint64, at eventlog.Point) (written int) {
+func (s *writer) writeAll(list []*entry, forgotten []string, gen uint64, at streams.Point) (written int) {
 	must.Do(s.cfg.Fail("flush-begin"))
 	ctx := context.Background() // a flush that began is finished, even if its caller has stopped waiting
 	tx := must.Get(s.db.write.BeginTx(ctx, nil))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/internal/streams"
 )
 
 // MemoryLog is an eventlog.Log in memory. It outlives the stores opened on it, as a stream would.
@@ -51,12 +52,12 @@ func (l *MemoryLog) State(context.Context) (eventlog.State, error) {
 // Synced has nothing to wait for.
 func (l *MemoryLog) Synced(context.Context, uint64) error { return nil }
 
-func (l *MemoryLog) Behind(ctx context.Context, at eventlog.Point) (uint64, error) {
+func (l *MemoryLog) Behind(ctx context.Context, at streams.Point) (uint64, error) {
 	st, err := l.State(ctx)
 	return min(at.Seq, st.Last), err
 }
 
-func (l *MemoryLog) Consume(ctx context.Context, begin eventlog.Point, fn func(eventlog.Entry) error) error {
+func (l *MemoryLog) Consume(ctx context.Context, begin streams.Point, fn func(eventlog.Entry) error) error {
 	for after := begin.Seq; ; {
 		l.mu.Lock()
 		after = max(after, l.first)

@@ -19,6 +19,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
+	"jianguo/internal/streams"
 )
 
 // startNATS runs the server that the product embeds, with JetStream in a directory.
@@ -324,7 +325,7 @@ func TestConsumersEnd(t *testing.T) {
 	}
 	for range 5 {
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := log.ConsumePart(ctx, 0, eventlog.Point{}, time.Now(), func(eventlog.Entry) error { cancel(); return nil }); err != nil {
+		if err := log.ConsumePart(ctx, 0, streams.Point{}, time.Now(), func(eventlog.Entry) error { cancel(); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

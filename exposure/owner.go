@@ -16,6 +16,7 @@ import (
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
+	"jianguo/internal/streams"
 )
 
 // maxBatch is how many events an owner applies at once: their users are read in one pipeline and
@@ -28,7 +29,7 @@ type owner struct {
 	part    int
 	mark    redis.Mark
 	end     eventlog.State           // of the log, by the last look
-	applied eventlog.Point           // as Redis has it
+	applied streams.Point            // as Redis has it
 	refused map[uint64]string        // of recent entries, of former owners too: why they were not applied
 	known   map[state.Address]*owned // the users of the batch
 	broken  map[state.Address]bool   // those whose shards cannot be read
@@ -95,7 +96,7 @@ func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 		f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32)
 		must.Do(f.Acks.Tell(part))
 		o := &owner{fleet: f, part: part, mark: mark, end: log,
-			applied: eventlog.PointOf(mark.Applied, at.Applied.String()),
+			applied: streams.PointOf(mark.Applied, at.Applied.String()),
 			refused: map[uint64]string{}, broken: map[state.Address]bool{}}
 		for seq, why := range at.Refused {
 			if at.Log == log.ID && seq <= mark.Applied { // later ones were of an end that the log has lost
@@ -144,7 +145,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		o.pending[o.part].Store(int64(last.Pending))
 		o.failing[o.part].Set(nil)
 		if last.Seq > o.applied.Seq {
-			o.applied = eventlog.Point{Seq: last.Seq, Logged: last.Time.UnixNano()}
+			o.applied = streams.Point{Seq: last.Seq, Logged: last.Time.UnixNano()}
 		}
 		if err := o.advance(ctx); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"jianguo/internal/health"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/streams"
 )
 
 // Store holds every user's exposures. All methods may be called from any goroutine.
@@ -117,7 +118,7 @@ func (s *Store) findResumePoint(ctx context.Context) (last uint64) {
 		must.Do(fmt.Errorf("exposure: meta secret has %d bytes: %w", n, ErrCorrupt))
 	}
 	logID, applied := meta["log"], must.Get(strconv.ParseUint(meta["applied"], 10, 64))
-	at := eventlog.PointOf(applied, meta["logged"])
+	at := streams.PointOf(applied, meta["logged"])
 	var lastShard int64
 	row := s.db.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM shard")
 	must.Dof(row.Scan(&lastShard), "exposure: read the state file")
@@ -148,7 +149,7 @@ func (s *Store) findResumePoint(ctx context.Context) (last uint64) {
 		_, err := s.db.write.ExecContext(ctx, putLog, log.ID, strconv.FormatUint(from, 10))
 		must.Dof(err, "exposure: set applied")
 	}
-	s.w.reset(eventlog.Point{Seq: from, Logged: at.Logged})
+	s.w.reset(streams.Point{Seq: from, Logged: at.Logged})
 	return log.Last
 }
 
@@ -175,7 +176,7 @@ func (s *Store) applyLog(ctx context.Context, last uint64) {
 // applyUntilFailure applies the log until ctx ends, or the store has failed.
 func (s *Store) applyUntilFailure(ctx context.Context, last uint64) {
 	ctx, stop := context.WithCancel(ctx)
-	begin := eventlog.Point{Seq: s.w.applied.Seq(), Logged: s.w.logged}
+	begin := streams.Point{Seq: s.w.applied.Seq(), Logged: s.w.logged}
 	if begin.Seq >= last {
 		s.ready.Store(true)
 	}

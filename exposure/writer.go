@@ -15,6 +15,7 @@ import (
 	"jianguo/internal/clock"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/streams"
 )
 
 // writer changes users' states in the file: it applies the events of the log and writes flushes. It is
@@ -31,7 +32,7 @@ type writer struct {
 
 	applyMu sync.Mutex
 	gen     uint64     // applyMu; number of the next flush
-	logged  int64      // applyMu; when the last entry applied was logged, as in eventlog.Point
+	logged  int64      // applyMu; when the last entry applied was logged, as in streams.Point
 	dirty   []*entry   // applyMu; entries due in it, each pinned
 	query   wire.Query // applyMu; of the event being applied
 	// applyMu; users forgotten since the last flush, whose quarantined rows go too
@@ -42,7 +43,7 @@ type writer struct {
 }
 
 // reset begins behind an entry that is in the file.
-func (s *writer) reset(at eventlog.Point) {
+func (s *writer) reset(at streams.Point) {
 	s.logged = at.Logged
 	s.applied.Reset(at.Seq)
 	s.flushed.Store(at.Seq)

@@ -31,9 +31,11 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 	}
 	outcomes := make([]Outcome, len(mutations))
 	applied := x.applied
-	last := applied
+	last := message{applied, x.logged}
 	for i := range mutations {
-		last = max(last, mutations[i].Seq)
+		if m := &mutations[i]; m.Seq > last.seq {
+			last = message{m.Seq, uint64(m.At.UnixNano())}
+		}
 	}
 	err := x.apply(ctx, last, func(b *batch) {
 		for i := range mutations {

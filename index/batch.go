@@ -48,8 +48,11 @@ type batch struct {
 	outlines []compare.Outline
 }
 
+// message is the last one that a batch applies.
+type message struct{ seq, logged uint64 }
+
 // apply runs f as one batch: in one transaction, with its changes in memory.
-func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
+func (x *catalogue) apply(ctx context.Context, last message, f func(b *batch)) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent,
 		rollback: rollback{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}}}
 	err := x.transaction(ctx, func() {
@@ -57,7 +60,8 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 		for source, s := range x.boilerplate.Changed() {
 			must.Get(x.conn.ExecContext(b.ctx, sources.InsertClauses, s.Row(source)...))
 		}
-		x.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
+		x.setMeta(b.ctx, "applied", strconv.FormatUint(last.seq, 10))
+		x.setMeta(b.ctx, "logged", strconv.FormatUint(last.logged, 10))
 	})
 	if err != nil {
 		x.rollBack(&b.rollback)
@@ -69,7 +73,7 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
 	x.boilerplate.End(true)
 	x.mu.Lock()
-	x.applied, x.events = applied, b.event-1
+	x.applied, x.logged, x.events = last.seq, last.logged, b.event-1
 	x.mu.Unlock()
 	for _, id := range b.asides {
 		x.metrics.asides.Inc()

@@ -95,6 +95,7 @@ type catalogue struct {
 	// mu guards the fields below; writers hold both locks to change them.
 	mu      sync.RWMutex
 	applied uint64
+	logged  uint64 // when the bus stored the last message applied, in ns since 1970; 0: not known
 	events  uint64
 	stream  stream
 

@@ -13,12 +13,12 @@ import (
 	"jianguo/internal/must"
 )
 
-func (x *catalogue) decide(ctx context.Context, seq uint64, req DecisionRequest, then func(*batch)) (out *Decision,
+func (x *catalogue) decide(ctx context.Context, last message, req DecisionRequest, then func(*batch)) (out *Decision,
 	err error) {
 	if req.By == "" {
 		return nil, verdict.Wrong(ErrQuery, "by", "is missing: a decision has a name")
 	}
-	err = x.apply(ctx, seq, func(b *batch) {
+	err = x.apply(ctx, last, func(b *batch) {
 		d := &decision{batch: b, req: req, note: req.By}
 		if req.Reason != "" {
 			d.note += verdict.NoteSeparator.In(x.cfg.Language) + req.Reason

@@ -38,14 +38,15 @@ func (x *Index) Edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d 
 	if seq <= x.applied {
 		return nil, nil, nil
 	}
-	d, refused = x.edit(ctx, seq, at, e)
+	last := message{seq, uint64(at.UnixNano())}
+	d, refused = x.edit(ctx, last, at, e)
 	conflict := new(ConflictError)
 	if refused != nil && !errors.Is(refused, ErrQuery) && !errors.Is(refused, ErrNotFound) &&
 		!errors.As(refused, &conflict) {
 		return nil, nil, refused
 	}
 	if x.applied < seq {
-		err = x.apply(ctx, seq, func(*batch) {})
+		err = x.apply(ctx, last, func(*batch) {})
 	}
 	return d, refused, err
 }
@@ -55,11 +56,11 @@ func (x *Index) Edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d 
 func (x *Index) EditNow(ctx context.Context, e *Edit) (*Decision, error) {
 	x.writeMu.Lock()
 	defer x.writeMu.Unlock()
-	return x.edit(ctx, x.applied, time.Now(), e)
+	return x.edit(ctx, message{x.applied, x.logged}, time.Now(), e)
 }
 
 // edit applies an edit. Guarded by writeMu.
-func (x *catalogue) edit(ctx context.Context, seq uint64, at time.Time, e *Edit) (d *Decision, err error) {
+func (x *catalogue) edit(ctx context.Context, last message, at time.Time, e *Edit) (d *Decision, err error) {
 	review := func(b *batch) {
 		if e.Review != nil {
 			b.confirm(e.Review, cmp.Or(e.Review.At, at))
@@ -69,18 +70,18 @@ func (x *catalogue) edit(ctx context.Context, seq uint64, at time.Time, e *Edit)
 	case e.Decision != nil:
 		req := *e.Decision
 		req.At = cmp.Or(req.At, at)
-		d, err = x.decide(ctx, seq, req, review)
+		d, err = x.decide(ctx, last, req, review)
 		return d, wrap.Err(err, "index: %s", req.Kind)
 	case e.Review != nil:
-		return nil, wrap.Err(x.apply(ctx, seq, review), "index: review of %q", e.Review.Item)
+		return nil, wrap.Err(x.apply(ctx, last, review), "index: review of %q", e.Review.Item)
 	case e.Source != nil:
 		p := *e.Source
 		p.At = cmp.Or(p.At, at)
-		return nil, wrap.Err(x.setSourcePolicy(ctx, seq, p), "index: policy of source %q", p.Source)
+		return nil, wrap.Err(x.setSourcePolicy(ctx, last, p), "index: policy of source %q", p.Source)
 	case e.Passage != nil:
 		p := *e.Passage
 		p.At = cmp.Or(p.At, &at)
-		return nil, wrap.Err(x.decideBoilerplate(ctx, seq, p), "index: boilerplate of source %q", p.Source)
+		return nil, wrap.Err(x.decideBoilerplate(ctx, last, p), "index: boilerplate of source %q", p.Source)
 	}
 	return nil, nil
 }
@@ -103,7 +104,7 @@ func (b *batch) confirm(r *Review, at time.Time) {
 		[]any{millis(at), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason}, "review")
 }
 
-func (x *catalogue) setSourcePolicy(ctx context.Context, seq uint64, p SourcePolicy) error {
+func (x *catalogue) setSourcePolicy(ctx context.Context, last message, p SourcePolicy) error {
 	now := x.policyOf(p.Source)
 	now.Policy = cmp.Or(now.Policy, SourceNormal)
 	if p.Strictness == "" {
@@ -115,7 +116,7 @@ func (x *catalogue) setSourcePolicy(ctx context.Context, seq uint64, p SourcePol
 		return err
 	}
 	var force map[string]SourcePolicy
-	err := x.apply(ctx, seq, func(b *batch) {
+	err := x.apply(ctx, last, func(b *batch) {
 		must.Do(sources.Insert(b.ctx, x.conn, p, x.applied))
 		force = must.Get(sources.InForce(b.ctx, x.conn))
 	})
@@ -125,13 +126,13 @@ func (x *catalogue) setSourcePolicy(ctx context.Context, seq uint64, p SourcePol
 	return err
 }
 
-func (x *catalogue) decideBoilerplate(ctx context.Context, seq uint64, p SourcePassage) error {
+func (x *catalogue) decideBoilerplate(ctx context.Context, last message, p SourcePassage) error {
 	s, err := x.boilerplate.Of(ctx, p.Source)
 	if err == nil {
 		s, err = s.Decide(p.Source, p.Passage, x.cfg.Normal)
 	}
 	if err == nil {
-		err = x.apply(ctx, seq, func(*batch) { x.boilerplate.Set(p.Source, s) })
+		err = x.apply(ctx, last, func(*batch) { x.boilerplate.Set(p.Source, s) })
 	}
 	return err
 }

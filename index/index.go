@@ -21,6 +21,7 @@ import (
 	"jianguo/index/verify"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Index is the catalogue with its resident data. A lock serialises Add and Decide.
@@ -141,28 +142,23 @@ func (x *Index) Language() string { return x.cfg.Language }
 // Recipe returns the recipe that new items are stored with.
 func (x *Index) Recipe() string { return x.recipe.Load().hash }
 
-// Attach sets the stream of the next messages: its identity, which changes when the
-// stream is created again, and the last sequence that it holds. It returns the base
-// to add to stream sequences. A new epoch begins if the stream is new, or if it ends
-// before the last applied message, because its unsynced end was lost. Messages of
-// the new epoch then differ from all messages applied before, but for those of a stream
-// that lost its end: known returns the sequence of the last one that is not later than a time.
-func (x *Index) Attach(ctx context.Context, identity string, last uint64, known func(time.Time) (uint64, error)) (
+// Attach sets the stream of the next messages: its identity, which changes when the stream is created again. It returns
+// the base to add to stream sequences. A new epoch begins if the stream is new, or has lost its end: behind returns the
+// sequence of the last message that it still has of those up to a sequence, which was stored at a time in ns since 1970
+// (0: not known). Messages after that one differ from all that were applied.
+func (x *Index) Attach(ctx context.Context, identity string, behind func(seq, logged uint64) (uint64, error)) (
 	base uint64, err error) {
 	x.writeMu.Lock()
 	defer x.writeMu.Unlock()
-	s := x.stream
-	if s.Identity == identity && s.Base+last >= x.applied {
-		return s.Base, nil
-	}
-	next := stream{Identity: identity, Base: x.applied}
-	err = x.transaction(ctx, func() {
-		if s.Identity == identity {
-			var end int64 // of what was applied
-			must.Do(x.conn.QueryRowContext(ctx, `SELECT coalesce(max(at), 0) FROM events
-				WHERE number = (SELECT max(number) FROM events)`).Scan(&end))
-			next.Base -= min(next.Base, must.Get(known(time.UnixMilli(end))))
+	s, last := x.stream, uint64(0)
+	if s.Identity == identity {
+		last, err = behind(x.applied-s.Base, x.logged)
+		if err != nil || s.Base+last == x.applied {
+			return s.Base, wrap.Err(err, "index: attach stream %s", identity)
 		}
+	}
+	next := stream{Identity: identity, Base: x.applied - last}
+	err = x.transaction(ctx, func() {
 		x.setMeta(ctx, "stream_identity", next.Identity)
 		x.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
 	})

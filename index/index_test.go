@@ -331,42 +331,44 @@ func TestAttachBeginsAnEpochWhereTheStreamLostItsEnd(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir, nil)
 	ctx := context.Background()
-	none := func(time.Time) (uint64, error) { return 0, nil }
-	base, err := x.Attach(ctx, "stream-1", 0, none)
+	var seq, logged uint64 // asked
+	has := func(last uint64) func(uint64, uint64) (uint64, error) {
+		return func(s, l uint64) (uint64, error) { seq, logged = s, l; return min(s, last), nil }
+	}
+	base, err := x.Attach(ctx, "stream-1", has(0))
 	if err != nil || base != 0 {
 		t.Fatal(base, err)
 	}
 	if _, err := x.Add(ctx, []Mutation{{Seq: 5, At: testStart, Article: article("a", "a", 1)}}); err != nil {
 		t.Fatal(err)
 	}
-	if base, err = x.Attach(ctx, "stream-1", 7, none); err != nil || base != 0 {
-		t.Fatalf("the same stream, longer: base %d, %v", base, err)
+	if base, err = x.Attach(ctx, "stream-1", has(7)); err != nil || base != 0 || seq != 5 || logged != uint64(testStart.UnixNano()) {
+		t.Fatalf("the same stream, longer: base %d, %v, asked for %d at %d", base, err, seq, logged)
 	}
-	if base, err = x.Attach(ctx, "stream-1", 3, none); err != nil || base != 5 {
-		t.Fatalf("the same stream, shorter: base %d, %v", base, err)
+	if base, err = x.Attach(ctx, "stream-1", has(3)); err != nil || base != 2 {
+		t.Fatalf("the same stream, with three of five: base %d, %v", base, err)
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
 	x = openTest(t, dir, nil)
 	defer func() { _ = x.Close() }()
-	if base, err = x.Attach(ctx, "stream-1", 3, none); err != nil || base != 5 {
-		t.Fatalf("after a restart: base %d, %v", base, err)
+	if base, err = x.Attach(ctx, "stream-1", has(3)); err != nil || base != 2 || seq != 3 || logged != uint64(testStart.UnixNano()) {
+		t.Fatalf("after a restart: base %d, %v, asked for %d at %d", base, err, seq, logged)
 	}
-	if base, err = x.Attach(ctx, "stream-2", 9, nil); err != nil || base != 5 {
+	if base, err = x.Attach(ctx, "stream-2", nil); err != nil || base != 5 {
 		t.Fatalf("another stream: base %d, %v", base, err)
 	}
-	if _, err := x.Add(ctx, []Mutation{{Seq: 12, At: testStart.Add(time.Minute), Article: article("b", "b", 2)}}); err != nil {
+	at := testStart.Add(time.Minute)
+	if _, err := x.Add(ctx, []Mutation{{Seq: 12, At: at, Article: article("b", "b", 2)}, {Seq: 11, At: testStart}}); err != nil {
 		t.Fatal(err)
 	}
-	two := func(end time.Time) (uint64, error) {
-		if !end.Equal(testStart.Add(time.Minute)) {
-			t.Errorf("the end of what was applied: %v", end)
-		}
-		return 2, nil
+	away := errors.New("away")
+	if _, err = x.Attach(ctx, "stream-2", func(uint64, uint64) (uint64, error) { return 0, away }); !errors.Is(err, away) {
+		t.Fatalf("the bus is away: %v", err)
 	}
-	if base, err = x.Attach(ctx, "stream-2", 3, two); err != nil || base != 10 {
-		t.Fatalf("shorter, with two messages that were applied: base %d, %v", base, err)
+	if base, err = x.Attach(ctx, "stream-2", has(2)); err != nil || base != 10 || seq != 7 || logged != uint64(at.UnixNano()) {
+		t.Fatalf("shorter, with two messages that were applied: base %d, %v, asked for %d at %d", base, err, seq, logged)
 	}
 	mustVerify(t, x)
 }

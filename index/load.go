@@ -36,7 +36,8 @@ func (x loader) load(ctx context.Context) {
 
 func (x loader) loadMeta(ctx context.Context) {
 	values := maps.Collect(sqlite.Pairs[string, string](ctx, x.reader, `SELECT key, value FROM meta`))
-	for key, field := range map[string]*uint64{"applied": &x.applied, "stream_base": &x.stream.Base} {
+	for key, field := range map[string]*uint64{"applied": &x.applied, "logged": &x.logged,
+		"stream_base": &x.stream.Base} {
 		if text, ok := values[key]; ok {
 			n, err := strconv.ParseUint(text, 10, 64)
 			must.Dof(err, "meta %s", key)

@@ -33,32 +33,31 @@ var errNoVerdict = fmt.Errorf("no verdict within %v", outcomeWait)
 type Feed struct {
 	*Publisher
 	items errgroup.Group // waits for an item each
-	mu    sync.Mutex     // held while done runs
-	done  func(line int, o *Outcome, err error)
+	mu    sync.Mutex     // held while a done of Add runs
 }
 
-// NewFeed makes a Feed. done is called with the outcome of each item, one at a time; line is that of Add.
-func NewFeed(conn *nats.Conn, done func(line int, o *Outcome, err error)) (*Feed, error) {
+func NewFeed(conn *nats.Conn) (*Feed, error) {
 	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*maxInFlight),
 		jetstream.WithPublishAsyncTimeout(storeWait))
 	if err != nil {
 		return nil, err
 	}
-	p := &Feed{done: done}
+	p := new(Feed)
 	p.items.SetLimit(maxInFlight)
 	p.Publisher, err = NewPublisher(js)
 	return p, err
 }
 
-// Add sends one item; it waits while maxInFlight items have no outcome yet.
-func (p *Feed) Add(ctx context.Context, line int, payload []byte) error {
+// Add sends one item; it waits while maxInFlight items have no outcome yet. Each done is called with the outcome of its
+// item, one at a time.
+func (p *Feed) Add(ctx context.Context, payload []byte, done func(o *Outcome, err error)) error {
 	outcome, err := p.Publish(bus.SubjectPublish, payload)
 	p.items.Go(func() error {
 		o, err := p.outcome(ctx, payload, outcome, err)
 		if ctx.Err() == nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.done(line, o, err)
+			done(o, err)
 		}
 		return ctx.Err()
 	})

@@ -94,12 +94,13 @@ func (s *Service) runOn(ctx context.Context) error {
 	// is in flight at most.
 	toApply := make(chan *job, 2*s.cfg.Batch)
 	toPrepare := make(chan *job, cap(toApply)+2) // sending to it never blocks: see accept
+	lost, another := false, false
 	g.Go(func() error {
 		defer close(toApply)
 		defer close(toPrepare)
 		defer subscription.Stop()
 		defer close(ended)
-		s.lost = s.accept(intake, messages, toPrepare, toApply)
+		lost = s.accept(intake, messages, toPrepare, toApply)
 		stop()
 		return nil
 	})
@@ -113,14 +114,13 @@ func (s *Service) runOn(ctx context.Context) error {
 	})
 	g.Go(func() error { return s.outbox.run(failed, until.Done()) })
 	g.Go(func() error { s.purge(failed, until); return nil })
-	another := false
 	g.Go(func() error {
 		_, ended := streams.Watch(failed, until, s.attached, &s.applied, &s.publishing, s.checkStreams)
 		another = ended == nil // ITEMS is gone, is another stream, or has lost its end
 		stop()
 		return nil
 	})
-	if err := g.Wait(); err != nil || !another && !s.lost {
+	if err := g.Wait(); err != nil || !another && !lost {
 		return err
 	}
 	return errStreamReplaced
@@ -130,20 +130,18 @@ func (s *Service) runOn(ctx context.Context) error {
 // restored gives the sequences again, maybe more of them than it had lost.
 func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, toPrepare, toApply chan<- *job) (
 	lost bool) {
-	var last jetstream.MsgMetadata
-	if m, err := s.items.GetMsg(intake, s.applied.Load()); err == nil {
-		last.Sequence.Stream, last.Timestamp = m.Sequence, m.Time
-	}
+	last, consumer := s.attachedAt, ""
 	for {
 		select {
 		case <-intake.Done():
 			return false
 		case m := <-messages:
 			if meta, err := m.Metadata(); err == nil { // else prepareJob fails
-				if meta.Consumer != last.Consumer && s.replaced(intake, &last) {
+				if meta.Consumer != consumer && s.hasLost(intake, last) {
 					return true
 				}
-				last = *meta
+				consumer = meta.Consumer
+				last = streams.Point{Seq: meta.Sequence.Stream, Logged: meta.Timestamp.UnixNano()}
 			}
 			j := &job{msg: m, ready: make(chan struct{}), taken: time.Now(),
 				weight: min(int64(len(m.Data())), inFlightBytes)}
@@ -161,20 +159,12 @@ func (s *Service) accept(intake context.Context, messages <-chan jetstream.Msg, 
 	}
 }
 
-// replaced reports whether ITEMS has another message at a sequence than it had. It asks until there is an answer, or
-// ctx ends.
-func (s *Service) replaced(ctx context.Context, was *jetstream.MsgMetadata) bool {
-	for !was.Timestamp.IsZero() {
-		m, err := s.items.GetMsg(ctx, was.Sequence.Stream)
-		if err == nil {
-			return !m.Time.Equal(was.Timestamp)
-		}
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			break
-		}
-		if clock.Sleep(ctx, time.Second) != nil {
-			return true
+// hasLost reports whether ITEMS has lost a message that was accepted. It asks until there is an answer, or ctx ends.
+func (s *Service) hasLost(ctx context.Context, m streams.Point) bool {
+	for {
+		seq, err := streams.Behind(ctx, s.items, m)
+		if err == nil || clock.Sleep(ctx, time.Second) != nil {
+			return seq < m.Seq
 		}
 	}
-	return false
 }

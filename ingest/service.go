@@ -57,7 +57,7 @@ type Service struct {
 
 	base       atomic.Uint64   // applied sequence = base + stream sequence
 	attached   string          // identity of the stream whose messages are applied; of Run
-	lost       bool            // it has other messages at sequences that were applied; of Run
+	attachedAt streams.Point   // the last message applied then; of Run
 	history    []mark          // what was applied, a minute apart, the oldest first; of purge
 	ending     context.Context // of Run: done when the intake ends
 	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
@@ -110,28 +110,18 @@ func (s *Service) attach(ctx context.Context) error {
 		return fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
 	}
 	s.attached = streams.Identity(info)
-	same := info.State.LastSeq // up to here it holds what was applied
-	if s.lost {
-		same = 0
-	}
-	base, err := s.cfg.Index.Attach(ctx, s.attached, same, func(end time.Time) (uint64, error) {
-		seq := info.State.LastSeq
-		for ; seq >= max(info.State.FirstSeq, 1); seq-- {
-			m, err := s.items.GetMsg(ctx, seq)
-			if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) || err == nil &&
-				!m.Time.Truncate(time.Millisecond).After(end) {
-				return seq, err
-			}
-		}
-		return seq, nil
+	s.attachedAt = streams.Point{}
+	base, err := s.cfg.Index.Attach(ctx, s.attached, func(seq, logged uint64) (uint64, error) {
+		s.attachedAt.Logged = int64(logged)
+		return streams.Behind(ctx, s.items, streams.Point{Seq: seq, Logged: int64(logged)})
 	})
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
-	s.lost = false
 	s.base.Store(base)
 	applied, _ := s.cfg.Index.Applied()
 	s.applied.Store(applied - base)
+	s.attachedAt.Seq = applied - base
 	return nil
 }
 

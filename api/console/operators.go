@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/index/maintain"
@@ -81,7 +79,7 @@ func (c operations) deadLetter(ctx context.Context, number string) (*bus.DeadLet
 	}
 	dead := must.Get(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
 	d, err := dead.Get(ctx, n)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	if errors.Is(err, bus.ErrNoLetter) {
 		err = index.ErrNotFound
 	}
 	return dead, must.Get(d, err)

@@ -86,7 +86,7 @@ func edit(file string, change func([]string) ([]string, error)) error {
 	}
 	var lines []string
 	if len(old) > 0 {
-		lines = strings.Split(strings.TrimSuffix(string(old), "\n"), "\n")
+		lines = strings.Split(strings.TrimSuffix(strings.TrimPrefix(string(old), mark), "\n"), "\n")
 	}
 	if lines, err = change(lines); err != nil {
 		return err

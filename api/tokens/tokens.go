@@ -125,6 +125,9 @@ func Open(file string, perSecond float64) (*Set, error) {
 	return s, err
 }
 
+// mark is the byte order mark that some programs write in front of a file.
+const mark = "\ufeff"
+
 // Reload reads the file again, and returns the names whose tokens are not in it any more.
 // After an error the tokens stay as they were.
 func (s *Set) Reload() (gone []string, err error) {
@@ -132,7 +135,7 @@ func (s *Set) Reload() (gone []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
-	next, err := s.parse(string(text))
+	next, err := s.parse(strings.TrimPrefix(string(text), mark))
 	if err != nil {
 		return nil, fmt.Errorf("%s: tokens: %w", s.file, err)
 	}
@@ -280,7 +283,7 @@ func Address(remote string) netip.Addr {
 // use; it has the type of bus.Config.Authenticate.
 func (s *Set) BusUser(secret, remote string) (bus.User, bool) {
 	if s == nil {
-		return bus.Anonymous(), true
+		return bus.Anonymous(secret), true
 	}
 	t, err := s.Find(secret, remote)
 	if err != nil {

@@ -50,16 +50,16 @@ func publish(ctx context.Context, conn *nats.Conn, messages [][]byte, step time.
 	took, start := make(samples, len(messages)), time.Now()
 	due := func(k int) time.Time { return start.Add(time.Duration(k) * step) }
 	var failed error
-	feed := must.Get(ingest.NewFeed(conn, func(k int, o *ingest.Outcome, err error) {
-		took[k] = micros(time.Since(due(k))) / 1000
-		if err == nil && o.Error != "" {
-			err = errors.New(o.Error)
-		}
-		failed = cmp.Or(failed, err)
-	}))
+	feed := must.Get(ingest.NewFeed(conn))
 	for k, m := range messages {
 		time.Sleep(time.Until(due(k)))
-		must.Do(feed.Add(ctx, k, m))
+		must.Do(feed.Add(ctx, m, func(o *ingest.Outcome, err error) {
+			took[k] = micros(time.Since(due(k))) / 1000
+			if err == nil && o.Error != "" {
+				err = errors.New(o.Error)
+			}
+			failed = cmp.Or(failed, err)
+		}))
 	}
 	must.Do(feed.Wait())
 	must.Do(failed)

@@ -237,44 +237,67 @@ func TestBrokerOlder(t *testing.T) {
 	s.stop()
 }
 
-// TestBrokerOlderAndFuller: a broker that comes back from a backup has been given more items than it had lost before
-// the service is on it again. All are judged.
+// TestBrokerOlderAndFuller: a broker that comes back from a backup has been given more items and reports than it had lost
+// before the service is on it again, which ran meanwhile or did not. All are judged and known.
 func TestBrokerOlderAndFuller(t *testing.T) {
 	t.Parallel()
-	b, backup := startBroker(t, nil), filepath.Join(t.TempDir(), "backup")
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
-	s.ready()
-	s.publish(1)
-	b.stop()
-	if err := os.CopyFS(backup, os.DirFS(b.options.StoreDir)); err != nil {
-		t.Fatal(err)
-	}
-	b.start()
-	s.eventually("the service is on the bus again", func() bool {
-		status, _, _ := s.post("/items", article(2))
-		return status == 200
-	})
-	s.publish(3)
-	b.stop()
-	older := startBroker(t, func(o *server.Options) { o.StoreDir = backup })
-	for n := 10; n < 15; n++ {
-		if _, err := older.streams().Publish(t.Context(), bus.SubjectPublish, article(n)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	older.close()
-	b.options.StoreDir = backup
-	b.start()
-	s.eventually("all are judged", func() bool {
-		judged := 0
-		for n := 10; n < 15; n++ {
-			if s.status(fmt.Sprint("/items/n", n)) == 200 {
-				judged++
+	for name, stopped := range map[string]bool{"running": false, "stopped": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, backup := startBroker(t, nil), filepath.Join(t.TempDir(), "backup")
+			s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+			report := func(n int) { s.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, n), nil) }
+			s.ready()
+			s.publish(1)
+			report(1)
+			b.stop()
+			if err := os.CopyFS(backup, os.DirFS(b.options.StoreDir)); err != nil {
+				t.Fatal(err)
 			}
-		}
-		return judged == 5
-	})
-	s.stop()
+			b.start()
+			s.eventually("the service is on the bus again", func() bool {
+				status, _, _ := s.post("/items", article(2))
+				return status == 200
+			})
+			s.publish(3)
+			report(2)
+			report(3)
+			s.publish(3) // the last message makes no event
+			if stopped {
+				s.stop()
+			}
+			b.stop()
+			older := startBroker(t, func(o *server.Options) { o.StoreDir = backup })
+			for n := 10; n < 15; n++ {
+				for subject, data := range map[string][]byte{bus.SubjectPublish: article(n), "exposures.seen": fmt.Appendf(nil, `{"user":"u","items":["n%d"]}`, n)} {
+					if _, err := older.streams().Publish(t.Context(), subject, data); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			older.close()
+			b.options.StoreDir = backup
+			b.start()
+			if stopped {
+				s.start()
+				s.ready()
+			}
+			s.eventually("all are judged", func() bool {
+				judged := 0
+				for n := 10; n < 15; n++ {
+					if s.status(fmt.Sprint("/items/n", n)) == 200 {
+						judged++
+					}
+				}
+				return judged == 5
+			})
+			s.eventually("all are known", func() bool {
+				_, answer, _ := s.post("/filter", []byte(`{"user":"u","items":["n1","n2","n3","n10","n11","n12","n13","n14","n15"]}`))
+				return string(answer) == `{"items":["n15"],"dropped":8}`
+			})
+			s.stop()
+		})
+	}
 }
 
 // A service starts again at once on the same broker, which still keeps the consumers of the

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -76,6 +77,16 @@ func variables(command *kong.Node) (names []string) {
 		names = append(names, variables(c)...)
 	}
 	return names
+}
+
+// trimVariables takes from the variables of the environment the line break and spaces that a file or a form has added.
+func trimVariables() {
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if plain := strings.TrimSpace(value); plain != value && strings.HasPrefix(name, "JIANGUO_") {
+			_ = os.Setenv(name, plain) // a name that stands there is valid
+		}
+	}
 }
 
 // warnOfVariables warns of variables of the environment that look like flags and are none.

@@ -111,7 +111,7 @@ func publishFiles(co *stdio, conn *nats.Conn, files []string, each func(*index.E
 	defer late.Stop()
 	ctx, stop := context.WithCancelCause(co.ctx)
 	defer stop(nil)
-	p := must.Get(ingest.NewFeed(conn, func(line int, o *ingest.Outcome, err error) {
+	done := func(file string, line int, o *ingest.Outcome, err error) {
 		if err != nil && !errors.Is(err, nats.ErrMaxPayload) {
 			stop(fmt.Errorf("%w; run it again when the service is back: it judges nothing twice", err))
 			return
@@ -125,17 +125,20 @@ func publishFiles(co *stdio, conn *nats.Conn, files []string, each func(*index.E
 			fallthrough
 		case err != nil:
 			s.Failed++
-			co.log.Error("item failed", "line", line, "error", err)
+			co.log.Error("item failed", "file", file, "line", line, "error", err)
 		case o.Event != nil:
 			*counts[o.Event.Verdict]++
 			each(o.Event)
 		}
-	}))
+	}
+	p := must.Get(ingest.NewFeed(conn))
 	start := time.Now()
 	for i := 0; i < len(files) && end == nil; i++ { // a later file would be first with what an earlier one has
 		end = jsonl.Read(co.in, files[i], func(number int, line []byte) error {
 			wait()
-			return p.Add(ctx, number, jsonl.WithPublishedAt(line))
+			return p.Add(ctx, jsonl.WithPublishedAt(line), func(o *ingest.Outcome, err error) {
+				done(files[i], number, o, err)
+			})
 		})
 	}
 	if p.Wait() != nil {

@@ -148,6 +148,7 @@ const about = "见过 · has this been seen before? Rejects near-duplicate artic
 // run parses the command line, runs the command and returns the exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	var c cli
+	trimVariables()
 	command, err := parse(&c, args, out, errOut)
 	if err != nil {
 		fmt.Fprintln(printable{errOut}, "jianguo:", err)

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"jianguo/internal/clock"
+	"jianguo/internal/testbed"
 )
 
 // busWaitEnv says how long the start of a process waits for a bus.
@@ -115,33 +116,35 @@ func TestIngestGivesUp(t *testing.T) {
 	}
 }
 
-// TestIngestAfterRestart: an ingest that used the token of the directory says why the service knows it no more.
+// TestIngestAfterRestart: an ingest goes on when the service of its directory has started again, with another token and
+// at another port.
 func TestIngestAfterRestart(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
-	s := serve(t, binary(t), dir, "--nats-listen", fmt.Sprint("127.0.0.1:", freePorts(t, 1)[0]))
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	s.ready()
-	in, more := io.Pipe()
-	var publisher sync.WaitGroup
-	publisher.Go(func() {
-		fmt.Fprintf(more, "%s\n", article(1))
-		s.eventually("no item", func() bool { return s.status("/items/n1") == 200 })
-		s.kill()
-		s.start()
-		for n := 2; ; n++ { // until the ingest ends
-			if _, err := fmt.Fprintf(more, "%s\n", article(n)); err != nil {
-				return
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-	})
-	var out, said bytes.Buffer
-	if code := run(t.Context(), []string{"ingest", "--data", dir, "-"}, in, &out, &said); code != 1 ||
-		!strings.Contains(said.String(), "the service has started again") {
-		t.Errorf("%d %s%s", code, &out, &said)
+	cmd, out := exec.Command(s.binary, "ingest", "--data", s.data, "-"), new(lockedBuffer)
+	cmd.Stdout, cmd.Stderr = out, out
+	lines, err := cmd.StdinPipe()
+	if err == nil {
+		err = testbed.Start(cmd)
 	}
-	_ = in.Close()
-	publisher.Wait()
+	for n := range 2 {
+		if err == nil {
+			_, err = lines.Write(append(article(n), '\n'))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			s.eventually("the first is judged", func() bool { return s.status("/items/n0") == 200 })
+			s.kill()
+			s.start()
+		}
+	}
+	if err := errors.Join(lines.Close(), cmd.Wait()); err != nil || !strings.Contains(out.String(), "2 items") || !strings.Contains(out.String(), "0 failed") {
+		t.Errorf("%v %s", err, out)
+	}
+	s.stop()
 }
 
 // TestOtherEncoding: of a text that is not UTF-8 there is no verdict.

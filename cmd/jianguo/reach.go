@@ -1,14 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -30,7 +32,7 @@ type busAccess struct {
 	busTrust
 	StreamPrefix string `help:"Begins the names of the streams, as for serve." placeholder:"PREFIX"`
 
-	pin string // hash of the bus's certificate, from the lock file
+	lock datadir.Holder // of the service whose embedded bus is meant; zero: it is another bus
 }
 
 // choose leaves one of NATS and Data. A flag comes before what the environment says, which the image of a
@@ -80,7 +82,32 @@ func (f *reachFlags) reach(co *stdio) (*nats.Conn, error) {
 
 // use takes the address of a service. Only the embedded bus of a service has a token in the lock file.
 func (f *reachFlags) use(h datadir.Holder) {
-	f.NATS, f.Token, f.StreamPrefix, f.pin = h.NATS, cmp.Or(h.Token, f.Token), h.StreamPrefix, h.Pin
+	f.NATS, f.StreamPrefix = h.NATS, h.StreamPrefix
+	if h.Token != "" {
+		f.lock = h
+	}
+}
+
+// now is what the lock file says; a service that starts again has another token, and maybe another address.
+func (f *reachFlags) now() datadir.Holder {
+	h, _ := datadir.ReadHolder(f.Data) // without one nothing answers yet
+	return h
+}
+
+// Dial implements nats.CustomDialer.
+func (f *reachFlags) Dial(network, _ string) (net.Conn, error) {
+	at, err := url.Parse(f.now().NATS)
+	if err != nil {
+		return nil, err
+	}
+	return net.DialTimeout(network, at.Host, 5*time.Second)
+}
+
+// lockOptions are those of a client of the bus that the lock file names.
+func (f *reachFlags) lockOptions() []nats.Option {
+	return append(pinned(f.lock.Pin), nats.SetCustomDialer(f), nats.IgnoreAuthErrorAbort(),
+		nats.TokenHandler(func() string { return f.now().Token }),
+		nats.CustomInboxPrefix(bus.InboxOfSecret(f.lock.Token)))
 }
 
 // gated begins the subjects that an embedded bus maps public ones to.
@@ -91,7 +118,7 @@ var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
 func (f *reachFlags) connect(co *stdio) (*nats.Conn, error) {
 	permitted, giveUp := context.WithCancelCause(co.ctx)
 	co.ctx = permitted
-	options := append(append(f.options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription,
+	options := append(f.options(), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription,
 		err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			// The bus names the subject that it mapped the public one to.
@@ -101,7 +128,9 @@ func (f *reachFlags) connect(co *stdio) (*nats.Conn, error) {
 		}
 		co.log.Warn("bus", "error", err)
 	}))
-	if f.Token != "" {
+	if f.lock.Token != "" {
+		options = append(options, f.lockOptions()...)
+	} else if f.Token != "" {
 		options = append(options, nats.Token(f.Token))
 	}
 	conn, err := bus.Connect(f.NATS, options...)
@@ -116,9 +145,6 @@ func (f *reachFlags) connect(co *stdio) (*nats.Conn, error) {
 func (f *reachFlags) notAllowed() string {
 	if f.Token == "" && !strings.Contains(f.NATS, "@") {
 		return "without a token this is not allowed; on its machine, --data and the service's directory will do"
-	}
-	if f.Data != "" { // its token is another one at each start
-		return "the service has started again, or the token given is not for this"
 	}
 	return "the token given is not for this"
 }

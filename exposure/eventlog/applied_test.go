@@ -34,12 +34,3 @@ func TestWaitGivesUp(t *testing.T) {
 		t.Errorf("the other request for it: %v", err)
 	}
 }
-
-// TestPointOf: the time of another entry, as one that an earlier program has left beside a later sequence, is not taken.
-func TestPointOf(t *testing.T) {
-	for text, want := range map[string]Point{(Point{7, 70}).String(): {7, 70}, "6 60": {Seq: 7}, "7": {Seq: 7}, "": {Seq: 7}} {
-		if got := PointOf(7, text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}

@@ -5,8 +5,9 @@ package eventlog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"jianguo/internal/streams"
 )
 
 // ErrFull is what Append returns when there is no room.
@@ -25,23 +26,6 @@ type Entry struct {
 	Pending uint64 // entries behind this one that the consumer is still to be given
 }
 
-// Point is an entry that was applied. Of the last one a store keeps when it was logged: a log that has lost its end, as
-// one that was restored from a backup, gives the sequence again, to an entry that is later.
-type Point struct {
-	Seq    uint64
-	Logged int64 // unix nanoseconds; 0: not known
-}
-
-func (p Point) String() string { return fmt.Sprint(p.Seq, " ", p.Logged) }
-
-// PointOf is the point of a sequence, whose time is known if String gave that text for it.
-func PointOf(seq uint64, text string) (p Point) {
-	if n, _ := fmt.Sscan(text, &p.Seq, &p.Logged); n < 2 || p.Seq != seq {
-		p = Point{Seq: seq}
-	}
-	return p
-}
-
 // State is what a store asks its log when it opens.
 type State struct {
 	ID          string // another ID is another log, whose sequences mean nothing here
@@ -57,10 +41,10 @@ type Log interface {
 	State(ctx context.Context) (State, error)
 	// Behind is where to go on after an entry: its sequence or, where the log has lost its end, that of the last entry
 	// up to it that was not logged later. An entry that is no longer there counts as unchanged.
-	Behind(ctx context.Context, at Point) (uint64, error)
+	Behind(ctx context.Context, at streams.Point) (uint64, error)
 	// Consume calls fn with every entry after one, in order and from one
 	// goroutine, until the context ends, fn fails, or the log is gone or has lost its end. fn may block.
-	Consume(ctx context.Context, after Point, fn func(Entry) error) error
+	Consume(ctx context.Context, after streams.Point, fn func(Entry) error) error
 	// Synced returns once every entry that Consume has given, up to a sequence, is as
 	// durable as Append promises: before that no file may record that it is applied.
 	Synced(ctx context.Context, upTo uint64) error

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sort"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -152,31 +151,20 @@ const leastRoom = 1 << 10
 // Ready is nil while the stream takes events, by the last check of Consume.
 func (l *NATS) Ready() error { return l.trouble.Err() }
 
-// Behind asks for one entry, unless the log has lost its end.
-func (l *NATS) Behind(ctx context.Context, at Point) (uint64, error) {
-	return must.Try(func() uint64 {
-		st := l.info(ctx).State
-		last := min(at.Seq, st.LastSeq)
-		if at.Logged == 0 || last < max(st.FirstSeq, 1) {
-			return last
-		}
-		msg, err := l.stream.GetMsg(ctx, last)
-		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && msg.Time.UnixNano() <= at.Logged {
-			return last
-		}
-		must.Dof(err, "exposure: entry %d of %s", last, StreamName)
-		return l.firstSince(ctx, st.FirstSeq, last, time.Unix(0, at.Logged+1)) - 1
-	})
+// Behind is streams.Behind.
+func (l *NATS) Behind(ctx context.Context, at streams.Point) (uint64, error) {
+	seq, err := streams.Behind(ctx, l.stream, at)
+	return seq, wrap.Err(err, "exposure")
 }
 
 // Consume reads through an ordered consumer, which the client recreates wherever a
 // message went missing on the way.
-func (l *NATS) Consume(ctx context.Context, after Point, fn func(Entry) error) error {
+func (l *NATS) Consume(ctx context.Context, after streams.Point, fn func(Entry) error) error {
 	return must.Catch(func() { l.consume(ctx, after, nil, fn) })
 }
 
 // consume reads entries of these subjects, or all. It panics on errors (must).
-func (l *NATS) consume(ctx context.Context, after Point, subjects []string, fn func(Entry) error) {
+func (l *NATS) consume(ctx context.Context, after streams.Point, subjects []string, fn func(Entry) error) {
 	cfg := jetstream.OrderedConsumerConfig{
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:    after.Seq + 1,
@@ -214,7 +202,7 @@ func (l *NATS) consume(ctx context.Context, after Point, subjects []string, fn f
 			return
 		}
 		last.Store(seq)
-		after = Point{seq, meta.Timestamp.UnixNano()}
+		after = streams.Point{Seq: seq, Logged: meta.Timestamp.UnixNano()}
 		if l.cfg.Witness != nil {
 			l.cfg.Witness(meta.Timestamp)
 		}
@@ -283,17 +271,10 @@ func (l *NATS) purge(ctx context.Context, first, before uint64) {
 	}
 }
 
-// firstSince is the first sequence of [first, end) that was not logged before a time, or end.
+// firstSince is streams.FirstSince.
 func (l *NATS) firstSince(ctx context.Context, first, end uint64, before time.Time) uint64 {
-	return first + uint64(sort.Search(int(end-first), func(i int) bool {
-		// That one, or the next.
-		msg, err := l.stream.GetMsg(ctx, first+uint64(i), jetstream.WithGetMsgSubject(SubjectPrefix+">"))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return true
-		}
-		must.Dof(err, "exposure: old entries of %s", StreamName)
-		return msg.Sequence >= end || !msg.Time.Before(before)
-	}))
+	seq, err := streams.FirstSince(ctx, l.stream, first, end, before)
+	return must.Get(seq, wrap.Err(err, "exposure"))
 }
 
 // erase removes the entries [first, end) that were logged before a time: whole files at once,
@@ -328,11 +309,12 @@ func partSubjects(part int) []string {
 
 // ConsumePart is Consume for one partition: the last part of a subject. It begins after an entry or, if that is
 // earlier, with the entries logged since a time. Partition 0 has the entries without a partition as well.
-func (l *NATS) ConsumePart(ctx context.Context, part int, after Point, since time.Time, fn func(Entry) error) error {
+func (l *NATS) ConsumePart(ctx context.Context, part int, after streams.Point, since time.Time,
+	fn func(Entry) error) error {
 	return must.Catch(func() {
 		if st := l.info(ctx).State; st.Msgs > 0 && after.Seq >= st.FirstSeq {
 			if seq := l.firstSince(ctx, st.FirstSeq, after.Seq+1, since) - 1; seq < after.Seq {
-				after = Point{Seq: seq}
+				after = streams.Point{Seq: seq}
 			}
 		}
 		l.consume(ctx, after, partSubjects(part), fn)

@@ -17,6 +17,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/streams"
 	"jianguo/internal/wrap"
 )
 
@@ -61,7 +62,7 @@ return 1`)
 
 // Advance stores how far the owner of an epoch has applied its partition, and why recent entries were refused, or
 // returns ErrFenced.
-func (r *Conn) Advance(ctx context.Context, p int, epoch uint64, at eventlog.Point, refused map[uint64]string) error {
+func (r *Conn) Advance(ctx context.Context, p int, epoch uint64, at streams.Point, refused map[uint64]string) error {
 	why, err := json.Marshal(refused)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (r *Conn) Advance(ctx context.Context, p int, epoch uint64, at eventlog.Poi
 type Progress struct {
 	Log     string // identity of the log
 	Epoch   string // of the owner
-	Applied eventlog.Point
+	Applied streams.Point
 	Refused map[uint64]string // of recent entries: why they were not applied
 }
 
@@ -92,7 +93,7 @@ func (r *Conn) Progress(ctx context.Context, p int) (at Progress, err error) {
 	at.Log, at.Epoch = fields[0], fields[3]
 	if fields[1] != "" {
 		at.Applied.Seq, err = strconv.ParseUint(fields[1], 16, 64)
-		at.Applied = eventlog.PointOf(at.Applied.Seq, fields[4])
+		at.Applied = streams.PointOf(at.Applied.Seq, fields[4])
 	}
 	if err == nil && fields[2] != "" {
 		err = json.Unmarshal([]byte(fields[2]), &at.Refused)

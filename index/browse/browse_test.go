@@ -179,3 +179,37 @@ func TestLagAfterClose(t *testing.T) {
 		t.Errorf("closed twice: %v", err)
 	}
 }
+
+// TestClockWasAhead: what arrived under a clock that was ahead is as hot as what arrives now, once the clock is right.
+func TestClockWasAhead(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	x := openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	now := time.Now()
+	for i, m := range []struct {
+		print uint64
+		at    time.Time
+	}{{1, now}, {1, now.AddDate(0, 1, 0)}, {^uint64(1), now}, {^uint64(1), now}, {^uint64(1), now}} {
+		a := article(fmt.Sprint("i", i), fmt.Sprint("text", i), m.print^uint64(i&1)<<9)
+		if _, err := x.Add(ctx, []verdict.Mutation{{Seq: uint64(i + 1), At: m.at, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		b := openModel(t, x)
+		if err := b.followLists(ctx); err != nil {
+			t.Fatal(err)
+		}
+		page, err := b.Clusters(ctx, ClusterQuery{})
+		if err != nil || len(page.Clusters) != 2 || page.Clusters[0].ID != 3 {
+			t.Errorf("%+v %v", page, err)
+		}
+		// As it was counted while the clock was ahead.
+		if _, err := b.writer.Exec(`UPDATE stories SET heat = 1e9 WHERE cluster = 1`); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -72,8 +72,10 @@ func (s *counted) presumed() uint32 {
 	return s.original
 }
 
-// heatAt is the heat of one copy that arrived at a time.
+// heatAt is the heat of one copy that arrived at a time. What arrived while the clock was ahead is as hot as what
+// arrives now.
 func heatAt(ms int64) float64 {
+	ms = min(ms, time.Now().UnixMilli())
 	return float64(ms-heatEpoch.UnixMilli()) / float64(HeatHalf.Milliseconds())
 }
 

@@ -139,7 +139,8 @@ func credible(published, arrived int64) bool {
 }
 
 // Clusters of more than largeCluster members are counted again every slowClusters,
-// not with every batch; and first of all, since a process before may have left some to wait.
+// not with every batch; and first of all, since a process before may have left some to wait. So are those with a copy
+// from the future.
 const (
 	largeCluster = 1000
 	slowClusters = 5 * time.Second
@@ -156,8 +157,8 @@ func (w *follower) countClusters(withLarge bool) {
 		}
 	}
 	if w.largeCounted.IsZero() {
-		for _, cluster := range must.Get(sqlite.Column[uint32](w.ctx, w, `SELECT cluster FROM stories WHERE size > ?`,
-			largeCluster)) {
+		for _, cluster := range must.Get(sqlite.Column[uint32](w.ctx, w, `SELECT cluster FROM stories
+			WHERE size > ? OR last_at > ?`, largeCluster, time.Now().UnixMilli())) {
 			w.stale[cluster] = true
 		}
 	}
