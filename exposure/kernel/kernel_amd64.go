@@ -9,7 +9,7 @@ import (
 )
 
 // haveAVX2 says that this processor runs the assembly. Tests turn it off.
-var haveAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
+var haveAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasBMI2
 
 // divisor reduces x < 2⁶⁴ modulo m, 64 ≤ m ≤ 2¹⁹, without an instruction that multiplies or
 // converts 64 bits. First x is folded: its upper half times fold = 2³² mod m, plus its lower
@@ -51,7 +51,12 @@ func (g *group) testVector(n int, w *work) (count int, ok bool) {
 	start := [8]uint32{mask, mask, mask, mask, mask, mask, mask, mask}
 	firstLocationsAVX2(&w.hashes[0], n, &d, &w.locations[0])
 	probeAVX2(&w.locations[0], n, 4, &lane[0], unit, bits, &start[0], 0, &w.common[0])
-	count = listAVX2(&w.common[0], n, &setMembers[0], &w.numbers[0], &w.offsets[0], &w.acc[0])
+	for i, common := range w.common[:n] { // without a branch, which would be mispredicted
+		w.numbers[count], w.offsets[count], w.acc[count] = uint32(i), uint32(i/8*256)+offsets[i%8], common
+		if common != 0 {
+			count++
+		}
+	}
 	for i := 0; i < count && g.k > 4; i += restKeys {
 		n, acc := min(restKeys, count-i), &w.acc[i]
 		restLocationsAVX2(&w.hashes[0], &w.offsets[i], n, g.k, &d, &w.locations[0])
@@ -60,19 +65,8 @@ func (g *group) testVector(n int, w *work) (count int, ok bool) {
 	return count, true
 }
 
-// setMembers has, for each set of numbers below eight, its members, a byte each.
-var setMembers = func() (to [256]uint64) {
-	for set := range to {
-		n := 0
-		for i := range uint64(8) {
-			if set>>i&1 != 0 {
-				to[set] |= i << n
-				n += 8
-			}
-		}
-	}
-	return to
-}()
+// offsets are where the hashes of each of eight keys are, in bytes.
+var offsets = [8]uint32{0, 8, 32, 40, 16, 24, 48, 56}
 
 // baseHashesAVX2 computes the hashes of n ≥ 1 keys, and as many as make eights of them.
 //
@@ -97,9 +91,3 @@ func restLocationsAVX2(hashes *hashes, offsets *uint32, n int, k uint64, d *divi
 //go:noescape
 func probeAVX2(locations *uint32, n int, k uint64, lane *uint32, unit, bits uint64,
 	acc *uint32, step uint64, to *uint32)
-
-// listAVX2 lists which of n ≥ 1 numbers are not zero: their indices, the offsets of the hashes
-// of such a key, and the numbers themselves. It writes eight of each at a time.
-//
-//go:noescape
-func listAVX2(from *uint32, n int, members *uint64, numbers, offsets, acc *uint32) (count int)

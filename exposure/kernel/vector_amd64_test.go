@@ -36,7 +36,7 @@ func TestLocations(t *testing.T) {
 			return x
 		}
 		n := 1 + rng.IntN(restKeys)
-		// The order of w.hashes: see offsets8 in the assembly.
+		// The order of w.hashes: see offsets.
 		var w work
 		h := make([]hashes, (n+7)/8*8)
 		raw := (*[4 * batch]uint64)(unsafe.Pointer(&w.hashes))
@@ -44,7 +44,6 @@ func TestLocations(t *testing.T) {
 			h[i] = hashes{number(), number(), number(), number()}
 			at := i/8*32 + [8]int{0, 1, 4, 5, 2, 3, 6, 7}[i%8]
 			raw[at], raw[at+8], raw[at+16], raw[at+24] = h[i].h0, h[i].h1, h[i].h2, h[i].h3
-			w.common[i] = 1
 		}
 		for _, h := range h {
 			for l := range uint64(4 + restLocations) {
@@ -69,8 +68,8 @@ func TestLocations(t *testing.T) {
 				check(i, l, 0, 4)
 			}
 		}
-		if count := listAVX2(&w.common[0], n, &setMembers[0], &w.numbers[0], &w.offsets[0], &w.acc[0]); count != n {
-			t.Fatalf("%d of %d listed", count, n)
+		for i := range n {
+			w.offsets[i] = uint32(i/8*256) + offsets[i%8]
 		}
 		restLocationsAVX2(&w.hashes[0], &w.offsets[0], n, k, &d, &w.locations[0])
 		for i := range n {
