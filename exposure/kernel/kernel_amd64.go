@@ -49,41 +49,40 @@ func (g *group) testVector(n int, w *work) (count int, ok bool) {
 	d, lane := newDivisor(g.mod.m), g.lane[:(g.mod.m-1)>>g.unit+1]
 	unit, bits, mask := uint64(g.unit), uint64(1)<<g.unit-1, g.mask()
 	start := [8]uint32{mask, mask, mask, mask, mask, mask, mask, mask}
-	firstLocationsAVX2(&w.hashes[0], n, &d, &w.locations[0])
+	locationsAVX2(&w.hashes[0], &offsets[0], n, 0, 4, &d, &w.locations[0])
 	probeAVX2(&w.locations[0], n, 4, &lane[0], unit, bits, &start[0], 0, &w.common[0])
 	for i, common := range w.common[:n] { // without a branch, which would be mispredicted
-		w.numbers[count], w.offsets[count], w.acc[count] = uint32(i), uint32(i/8*256)+offsets[i%8], common
+		w.numbers[count], w.offsets[count], w.acc[count] = uint32(i), offsets[i], common
 		if common != 0 {
 			count++
 		}
 	}
 	for i := 0; i < count && g.k > 4; i += restKeys {
 		n, acc := min(restKeys, count-i), &w.acc[i]
-		restLocationsAVX2(&w.hashes[0], &w.offsets[i], n, g.k, &d, &w.locations[0])
+		locationsAVX2(&w.hashes[0], &w.offsets[i], n, 4, g.k, &d, &w.locations[0])
 		probeAVX2(&w.locations[0], n, g.k-4, &lane[0], unit, bits, acc, 32, acc)
 	}
 	return count, true
 }
 
-// offsets are where the hashes of each of eight keys are, in bytes.
-var offsets = [8]uint32{0, 8, 32, 40, 16, 24, 48, 56}
+// offsets are where the hashes of each key of a batch are, in bytes.
+var offsets = func() (to [batch]uint32) {
+	for i := range uint32(batch) {
+		to[i] = i/8*256 + [...]uint32{0, 8, 32, 40, 16, 24, 48, 56}[i%8]
+	}
+	return to
+}()
 
 // baseHashesAVX2 computes the hashes of n ≥ 1 keys, and as many as make eights of them.
 //
 //go:noescape
 func baseHashesAVX2(keys *uint32, n int, to *hashes)
 
-// firstLocationsAVX2 computes the first four locations of n ≥ 1 keys: of eight keys the
-// first locations, then the second, and so on.
+// locationsAVX2 computes the locations from one of 0 and 4 to k of n ≥ 1 keys, whose hashes are at the given offsets: of
+// eight keys one location, then the next, and so on.
 //
 //go:noescape
-func firstLocationsAVX2(hashes *hashes, n int, d *divisor, to *uint32)
-
-// restLocationsAVX2 computes the others of k > 4 locations of n ≥ 1 keys, whose hashes are
-// at the given offsets.
-//
-//go:noescape
-func restLocationsAVX2(hashes *hashes, offsets *uint32, n int, k uint64, d *divisor, to *uint32)
+func locationsAVX2(hashes *hashes, offsets *uint32, n int, from, k uint64, d *divisor, to *uint32)
 
 // probeAVX2 writes the AND of acc and the cells at k ≥ 1 locations of n ≥ 1 keys. It does
 // eight keys at a time, and moves acc by step bytes after each eight.

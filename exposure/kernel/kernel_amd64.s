@@ -197,44 +197,6 @@ mix:
 	VPMINUD Y9, Y8, Y8         \ // below zero is a huge number
 	VMOVDQU Y8, to
 
-// func firstLocationsAVX2(hashes *hashes, n int, d *divisor, to *uint32)
-TEXT ·firstLocationsAVX2(SB), NOSPLIT, $96-32
-	MOVQ hashes+0(FP), SI
-	MOVQ n+8(FP), CX
-	MOVQ d+16(FP), BX
-	DIVISOR
-	MOVQ to+24(FP), DI
-
-eight:
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	REDUCE(Y0, Y1, 0(DI))
-	VMOVDQU 192(SI), Y2
-	VMOVDQU 224(SI), Y3
-	VPADDQ 64(SI), Y2, Y0
-	VPADDQ 96(SI), Y3, Y1
-	REDUCE(Y0, Y1, 32(DI))
-	VPADDQ Y2, Y2, Y2
-	VPADDQ Y3, Y3, Y3
-	VPADDQ (SI), Y2, Y0
-	VPADDQ 32(SI), Y3, Y1
-	REDUCE(Y0, Y1, 64(DI))
-	VMOVDQU 128(SI), Y2
-	VMOVDQU 160(SI), Y3
-	VPADDQ Y2, Y2, Y0
-	VPADDQ Y3, Y3, Y1
-	VPADDQ Y2, Y0, Y0
-	VPADDQ Y3, Y1, Y1
-	VPADDQ 64(SI), Y0, Y0
-	VPADDQ 96(SI), Y1, Y1
-	REDUCE(Y0, Y1, 96(DI))
-	ADDQ $256, SI
-	ADDQ $128, DI
-	SUBQ $8, CX
-	JGT  eight
-	VZEROUPPER
-	RET
-
 // ONE loads one of the four hashes of four keys, and PICK all of them.
 #define ONE(at, y, x) \
 	VMOVQ   at(SI)(BX*1), x             \
@@ -258,16 +220,17 @@ eight:
 #define Other2 -160(R14)
 #define Other3 -192(R14)
 
-// func restLocationsAVX2(hashes *hashes, offsets *uint32, n int, k uint64, d *divisor, to *uint32)
-TEXT ·restLocationsAVX2(SB), NOSPLIT, $224-48
+// func locationsAVX2(hashes *hashes, offsets *uint32, n int, from, k uint64, d *divisor, to *uint32)
+TEXT ·locationsAVX2(SB), NOSPLIT, $224-56
 	MOVQ hashes+0(FP), SI
 	MOVQ offsets+8(FP), R8
 	MOVQ n+16(FP), CX
-	MOVQ k+24(FP), DX
-	SUBQ $4, DX
-	MOVQ d+32(FP), BX
+	MOVQ from+24(FP), R9
+	MOVQ k+32(FP), DX
+	SUBQ R9, DX
+	MOVQ d+40(FP), BX
 	DIVISOR
-	MOVQ to+40(FP), DI
+	MOVQ to+48(FP), DI
 
 eight:
 	PICK(0, Y0, X0, Y1, X1, Y8, X8, Y10, X10)
@@ -293,6 +256,8 @@ eight:
 	VMOVDQU Y10, One3
 	VMOVDQU Y11, Other3
 	MOVQ DX, R11
+	TESTQ R9, R9
+	JZ   reduce
 
 four:
 	VPADDQ One2, Y0, Y0
@@ -303,6 +268,8 @@ four:
 	VPADDQ Other3, Y5, Y5
 	VPADDQ Other3, Y6, Y6
 	VPADDQ Other2, Y7, Y7
+
+reduce:
 	SUBQ $4, R11
 	JLT  few
 	REDUCE(Y0, Y4, 0(DI))

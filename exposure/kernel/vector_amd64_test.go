@@ -62,16 +62,13 @@ func TestLocations(t *testing.T) {
 				t.Fatalf("location %d of %x mod %d: %d, want %d", l, h[i], m, got, want)
 			}
 		}
-		firstLocationsAVX2(&w.hashes[0], n, &d, &w.locations[0])
+		locationsAVX2(&w.hashes[0], &offsets[0], n, 0, 4, &d, &w.locations[0])
 		for i := range n {
 			for l := range uint64(4) {
 				check(i, l, 0, 4)
 			}
 		}
-		for i := range n {
-			w.offsets[i] = uint32(i/8*256) + offsets[i%8]
-		}
-		restLocationsAVX2(&w.hashes[0], &w.offsets[0], n, k, &d, &w.locations[0])
+		locationsAVX2(&w.hashes[0], &offsets[0], n, 4, k, &d, &w.locations[0])
 		for i := range n {
 			for l := uint64(4); l < k; l++ {
 				check(i, l, 4, k-4)
