@@ -18,8 +18,8 @@ func (b *filterBench) startRedis() (redis *process, ask opener) {
 	addr := l.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	must.Do(l.Close())
-	redis = must.Get(startProcess(b.ctx, b.r["pinned"].(bool), b.redis, "--port", port, "--bind", "127.0.0.1", "--save", "",
-		"--appendonly", "no", "--dir", b.Dir))
+	redis = must.Get(startProcess(b.ctx, b.r["pinned"].(bool), b.redis, "--port", port, "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no", "--dir", b.Dir))
 	fill := []string{"SADD", "seen"}
 	for i := range seenIDs {
 		fill = append(fill, seenID(i))

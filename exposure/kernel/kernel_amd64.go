@@ -78,8 +78,8 @@ var offsets = func() (to [batch]uint32) {
 //go:noescape
 func baseHashesAVX2(keys *uint32, n int, to *hashes)
 
-// locationsAVX2 computes the locations from one of 0 and 4 to k of n ≥ 1 keys, whose hashes are at the given offsets: of
-// eight keys one location, then the next, and so on.
+// locationsAVX2 computes the locations from one of 0 and 4 to k of n ≥ 1 keys, whose hashes are at the given offsets:
+// of eight keys one location, then the next, and so on.
 //
 //go:noescape
 func locationsAVX2(hashes *hashes, offsets *uint32, n int, from, k uint64, d *divisor, to *uint32)
