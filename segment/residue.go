@@ -45,8 +45,9 @@ func (p *pattern) firsts() []rune {
 	return []rune{c}
 }
 
-// find returns the spans of body that are residue, with its lines of links; none if less than a third of body would
-// remain. breaks are body's ends of sentences. No residue begins or ends inside a Latin word or a number.
+// find returns the spans of body that are residue, with its lines of links if these are a quarter of it at most; none
+// if less than a third of body would remain. breaks are body's ends of sentences. No residue begins or ends inside a
+// Latin word or a number.
 func (r *residue) find(body []byte, breaks []clauseBreak, links []span, f *folds) (spans []span) {
 	var near []nearMatch
 	for i := 0; i < len(body); {
@@ -66,7 +67,7 @@ func (r *residue) find(body []byte, breaks []clauseBreak, links []span, f *folds
 	if len(near) > 0 {
 		spans = addNear(spans, near, body, breaks)
 	}
-	if len(links) > 0 {
+	if _, rest := outside(links, 0, len(body)); len(links) > 0 && 4*rest >= 3*len(body) { // no digest of links
 		all := slices.Concat(spans, links)
 		slices.SortStableFunc(all, func(a, b span) int { return a.start - b.start })
 		spans = nil
