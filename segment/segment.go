@@ -7,8 +7,8 @@
 // plain text; width, case, ligatures, circled digits and all that Unicode folds (NFKC); diacritics of Latin, Greek
 // and Cyrillic letters; traditional or simplified characters; zero-width and control characters, emoji, combining
 // marks; spaces between Han characters; for Exact and the terms also punctuation and line breaks. Page residue (原标题,
-// 责任编辑, share prompts, copyright notices; see data/tables/residue.txt) is taken out, and so is a headline that the
-// body repeats as its first words.
+// 责任编辑, share prompts, copyright notices; see data/tables/residue.txt) is taken out, and so are a headline that the
+// body repeats as its first words, with or without the name of a site behind it, and short lines of links of HTML.
 //
 // Not form are spaces between Latin words, the point in 3.5, the minus of -3.5 and the colon in 12:30. A comma that
 // groups thousands is form: 1,600 and 1600 are the same.
