@@ -156,7 +156,7 @@ func TestSentence(t *testing.T) {
 		{"a comma in a number parts nothing", cost("海星股份", "5,595.57"), cost("天源环保", "29,900.35"),
 			"格式相同：海星股份发行费用总额为5,595.57万元｜先到稿 天源环保发行费用总额为29,900.35万元"},
 		{"what is new, where two subjects are at no common place", zoo + report, library + report,
-			"部分相同；新增：云崖市动物园昨日宣布，动物园新到两只长颈鹿，长颈鹿来自云崖市的友好城市，动物园为长颈鹿建成了一座新馆"},
+			"大半相同；新增：云崖市动物园昨日宣布，动物园新到两只长颈鹿，长颈鹿来自云崖市的友好城市，动物园为长颈鹿建成了一座新馆"},
 		{"no caption before a gap", report + "海岬日报供图   " + lead, report,
 			"含先到稿；新增：工程总投资3.2亿元，其中省级财政承担七成，1.1万户居民年底之前用上改造后的供水管网"},
 		{"a later day", report + "8月6日，堤防在首场洪水中出现渗漏，水务局连夜组织两千名干部群众抢险，沿线三个村子全部转移。", report,
@@ -204,9 +204,10 @@ func TestRelation(t *testing.T) {
 		{"overlap", .95, .8, 90, "几乎全文见于先到稿"},
 		{"overlap", .7, .5, 90, "大半相同，或为改写"}, // no length: what is reworded counts, too
 		{"overlap", .5, .7, 90, "部分相同"},
+		{"overlap", .6, .7, 90, "大半相同，或为改写"},
 		{"extends", .6, .98, 90, "含先到稿；新增约90字"},
 		{"extends", .5, .8, 90, "含先到稿大半"},
-		{"update", .7, .5, 90, "部分相同"}, // it may be of another matter
+		{"update", .7, .5, 90, "大半相同"}, // not reworded: it may be of another matter
 		{"other-facts", .8, .8, 0, "格式相同：数字或名称不同"},
 	} {
 		f := &reason.Facts{Reason: c.reason, Coverage: &reason.Coverage{Later: c.later, Earlier: c.earlier},

@@ -68,10 +68,10 @@ func (f *Facts) Relation(language string) string {
 		word = Phrase{"几乎全文见于先到稿", "nearly all of it is in the earlier text"}
 	case c.Later > .5 && !quoted && f.Reason != compare.Update:
 		word = Phrase{"大半相同，或为改写", "mostly the same, or reworded"}
-	case c.Later >= compare.Most:
-		word = Phrase{"大半相同", "mostly the same"}
-	case c.Earlier >= compare.Most:
+	case c.Earlier >= compare.Most && c.Later < compare.Most:
 		word = Phrase{"含先到稿大半", "has most of the earlier text"}
+	case c.Later > .5:
+		word = Phrase{"大半相同", "mostly the same"}
 	default:
 		word = Phrase{"部分相同", "partly the same"}
 	}
