@@ -133,7 +133,11 @@ func decider(ctx context.Context, given string) string {
 func (s *Server) getDecisions(c echo.Context) any {
 	cluster := clusterID(c)
 	return decisions(c, func(ctx context.Context, limit int) ([]index.Decision, error) {
-		return s.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: cluster, Limit: limit})
+		list, err := s.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: cluster, Limit: limit})
+		if err == nil && len(list) == 0 {
+			_, err = s.cfg.Browse.Lead(ctx, cluster)
+		}
+		return list, noCluster(err, cluster)
 	})
 }
 

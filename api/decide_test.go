@@ -118,6 +118,11 @@ func TestBadDecisions(t *testing.T) {
 		want[Problem](r, 400, "POST", "/clusters/"+id+"/decisions", `{"kind":"block","by":"张三"}`)
 		want[Problem](r, 400, "GET", "/clusters/"+id+"/decisions", nil)
 	}
+	for _, id := range []string{"2", "99", "4294967295"} { // a copy's, and no item's
+		want[Problem](r, 404, "GET", "/clusters/"+id, nil)
+		want[Problem](r, 404, "GET", "/clusters/"+id+"/decisions", nil)
+		want[Problem](r, 404, "POST", "/clusters/"+id+"/decisions", `{"kind":"block","by":"张三"}`)
+	}
 	if r.events() != before {
 		t.Errorf("%d events of refused decisions", r.events()-before)
 	}
