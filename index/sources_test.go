@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -201,5 +202,46 @@ func TestManySources(t *testing.T) {
 	if shown, err := r.Gather(); err != nil || strings.Contains(fmt.Sprint(shown), "made-up") {
 		t.Errorf("metrics: %v", err)
 	}
+	mustVerify(t, x)
+}
+
+// TestDecidedPassages: what editors decided about passages is listed, and looking for their sources reads all passages
+// once.
+func TestDecidedPassages(t *testing.T) {
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	decide := func(source, state string) {
+		t.Helper()
+		p := SourcePassage{source, Passage{Text: "更多内容请下载客户端", State: state, By: "张三"}}
+		if _, err := x.EditNow(t.Context(), &Edit{Passage: &p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listed := func(ctx context.Context, want ...string) {
+		t.Helper()
+		var got []string
+		list, err := x.DecidedPassages(ctx, 9)
+		for _, p := range list {
+			got = append(got, p.Source)
+		}
+		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q %v, want %q", got, err, want)
+		}
+	}
+	past, end := context.WithCancel(t.Context())
+	end()
+	decide("甲网", PassageIn)
+	listed(t.Context(), "甲网")
+	decide("乙网", "out")
+	listed(past, "乙网", "甲网")
+	decide("甲网", PassageLearned)
+	listed(past, "乙网")
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	decide("丙网", PassageIn)
+	listed(t.Context(), "丙网", "乙网")
 	mustVerify(t, x)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"jianguo/index"
 	"jianguo/index/verdict"
@@ -65,13 +66,58 @@ func TestLastCopies(t *testing.T) {
 	b := openModel(t, x)
 	defer func() { _ = b.Close() }()
 	for _, query := range []string{lastCopies(``, `copier = ?1`, `origin = ?1 AND copier <> ?1`),
-		lastCopies(`JOIN rejected USING (ordinal)`, `copier = ?1 AND NOT early`, `origin = ?1 AND early`)} {
+		lastCopies(`JOIN rejected USING (ordinal)`, `copier = ?1 AND NOT early`, `origin = ?1 AND early`),
+		`SELECT * FROM ` + pairsOf} {
 		columns := func(step *string) []any { return []any{new(int), new(int), new(int), step} }
 		plan, err := sqlite.All(t.Context(), b.reader, columns, `EXPLAIN QUERY PLAN `+query, 1, 2, 3)
 		if err != nil || len(plan) == 0 || slices.ContainsFunc(plan, func(s string) bool {
-			return strings.Contains(s, "SCAN") || strings.Contains(s, "TEMP")
+			return strings.Contains(s, "SCAN") && s != "SCAN origins" || strings.Contains(s, "TEMP")
 		}) {
 			t.Errorf("%s: %q %v", query, plan, err)
+		}
+	}
+}
+
+// TestCopiedMost: the pairs of a source are those of all pairs that it is in, since a day.
+func TestCopiedMost(t *testing.T) {
+	ctx := t.Context()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	for n := range 5 {
+		a := article(fmt.Sprint("i", n), fmt.Sprint("text", n), uint64(n)<<40|0xff)
+		a.Source = fmt.Sprint("s", n+1)
+		if _, err := x.Add(ctx, []verdict.Mutation{{Seq: uint64(n + 1), At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := openModel(t, x)
+	defer func() { _ = b.Close() }()
+	day := dayOf(testStart.UnixMilli())
+	for origin := 1; origin < 5; origin++ { // s5 copies, and is not copied
+		for copier := 1; copier < 6; copier++ {
+			for age := range 3 {
+				if _, err := b.writer.ExecContext(ctx, `INSERT INTO pairs VALUES (?,?,?,?)`, origin, copier, day-int64(age),
+					origin*copier+age); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	since := testStart.Add(-24 * time.Hour)
+	all, err := b.CopiedMost(ctx, since, "", 100)
+	if err != nil || len(all) != 16 || all[0] != (Copied{"s4", "s5", 41}) {
+		t.Fatalf("%+v %v", all, err)
+	}
+	for n := range 7 {
+		name := fmt.Sprint("s", n)
+		var want []Copied
+		for _, c := range all {
+			if name == c.Origin || name == c.Copier {
+				want = append(want, c)
+			}
+		}
+		if got, err := b.CopiedMost(ctx, since, name, 100); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, want %+v %v", name, got, want, err)
 		}
 	}
 }

@@ -74,14 +74,23 @@ type Copied struct {
 	N              int64
 }
 
+// pairsOf are the pairs of a source ?1: those that it copied are looked up under each origin.
+const pairsOf = `(WITH RECURSIVE origins (number) AS (SELECT min(origin) FROM pairs UNION ALL
+	SELECT (SELECT min(origin) FROM pairs WHERE origin > number) FROM origins WHERE number IS NOT NULL)
+	SELECT pairs.* FROM pairs WHERE origin = ?1
+	UNION ALL SELECT pairs.* FROM origins CROSS JOIN pairs ON origin = number AND copier = ?1)`
+
 // CopiedMost returns the pairs of sources of which one copied the other most since the day of a time, those of a
-// source unless it is empty.
+// source unless it is empty. For all, it reads every pair: an index by day would still have to sort those of a month.
 func (b *Model) CopiedMost(ctx context.Context, since time.Time, of string, limit int) ([]Copied, error) {
+	from := `pairs`
+	if of != "" {
+		from = pairsOf
+	}
 	return must.Try(func() (out []Copied) {
-		for r := range sqlite.Rows(ctx, b.reader, `SELECT origin, copier, sum(n) FROM pairs
-			WHERE day >= ? AND origin <> copier AND (? OR ? IN (origin, copier))
-			GROUP BY origin, copier ORDER BY 3 DESC, 1, 2 LIMIT ?`,
-			dayOf(since.UnixMilli()), of == "", b.sourceNumber(ctx, of), limit) {
+		for r := range sqlite.Rows(ctx, b.reader, `SELECT origin, copier, sum(n) FROM `+from+`
+			WHERE day >= ?2 AND origin <> copier GROUP BY origin, copier ORDER BY 3 DESC, 1, 2 LIMIT ?3`,
+			b.sourceNumber(ctx, of), dayOf(since.UnixMilli()), limit) {
 			var origin, copier, n int64
 			must.Do(r.Scan(&origin, &copier, &n))
 			out = append(out, Copied{b.sourceName(ctx, origin), b.sourceName(ctx, copier), n})

@@ -85,6 +85,7 @@ type Boilerplate struct {
 	mu      sync.Mutex
 	recent  map[string]*Clauses // as committed; under mu
 	changed map[string]*Clauses // not committed; under mu
+	decided map[string]bool     // sources of which an editor has decided about a passage; nil: not read yet; under mu
 }
 
 // Of returns the clauses of a source. It reads under mu, so that what End keeps later is newer.
@@ -114,9 +115,21 @@ func (t *Boilerplate) keep(source string, s *Clauses) {
 	t.recent[source] = s
 }
 
-// Decided are the sources of which an editor has decided about a passage.
+// Decided are the sources of which an editor has decided about a passage, maybe with some where that was taken back.
 func (t *Boilerplate) Decided(ctx context.Context) ([]string, error) {
-	return sqlite.Column[string](ctx, t.DB, `SELECT source FROM boilerplate WHERE passages LIKE '%"by":%'`)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.decided == nil { // once: it reads all passages
+		list, err := sqlite.Column[string](ctx, t.DB, `SELECT source FROM boilerplate WHERE passages LIKE '%"by":%'`)
+		if err != nil {
+			return nil, err
+		}
+		t.decided = map[string]bool{}
+		for _, source := range list {
+			t.decided[source] = true
+		}
+	}
+	return slices.Collect(maps.Keys(t.decided)), nil
 }
 
 // Set replaces the clauses of a source in the batch under way.
@@ -139,6 +152,9 @@ func (t *Boilerplate) End(committed bool) {
 	for source, s := range t.changed {
 		if committed {
 			t.keep(source, s)
+			if t.decided != nil && slices.ContainsFunc(s.passages, func(p Passage) bool { return p.By != "" }) {
+				t.decided[source] = true
+			}
 		}
 	}
 	t.changed = nil
