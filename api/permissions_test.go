@@ -119,6 +119,7 @@ func busRoles(t *testing.T, relaxed bool) {
 		{"subscribe", "_INBOX.>", []string{operatorToken}},
 		{"subscribe", "_INBOX_shop.>", []string{platformToken, operatorToken}},
 		{"subscribe", "_INBOX_张三.x.*", []string{editorToken, operatorToken}},
+		{"subscribe", "_INBOX.shop.>", []string{platformToken, operatorToken}},
 		{"subscribe", bus.InboxOfSecret(recallToken) + ".x.*", []string{recallToken, operatorToken}},
 		{"subscribe", "_INBOX_.>", []string{operatorToken}}, // the service's own
 		{"publish", "_INBOX_shop.x.y", []string{operatorToken}},
@@ -332,5 +333,21 @@ func TestBusTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		nc.Close()
+	}
+}
+
+// TestInboxPrefix: a client with a prefix of its own reads its replies with tokens and, unchanged, without.
+func TestInboxPrefix(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]*tokens.Set{"tokens": testTokens(t), "no tokens": nil} {
+		r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", known.BusUser }})
+		nc, err := nats.Connect(r.Bus.URL(), nats.Token(platformToken), nats.CustomInboxPrefix("_INBOX.shop"))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		defer nc.Close()
+		if reply, err := nc.Request(bus.SubjectCheck, []byte(`{"body":"台风登陆。"}`), patience); err != nil || !strings.Contains(string(reply.Data), `"unique"`) {
+			t.Errorf("%s: %v %v", name, reply, err)
+		}
 	}
 }

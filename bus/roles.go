@@ -72,8 +72,9 @@ func Anonymous(secret string) User {
 }
 
 // UserOf returns the client with a name, a secret and one role. In addition to the
-// subjects of its role it may discover services ($SRV), and it has an inbox that no other
-// client reads. A client that is bound to sources publishes on SubjectPublish.SOURCE, and withdraws nothing.
+// subjects of its role it may discover services ($SRV), and it has inboxes that no other
+// client reads; that below AnonymousInbox serves a bus without tokens as well. A client
+// that is bound to sources publishes on SubjectPublish.SOURCE, and withdraws nothing.
 func UserOf(name, secret string, role Role, sources ...string) User {
 	if role == Operator {
 		return User{Name: name}
@@ -89,7 +90,7 @@ func UserOf(name, secret string, role Role, sources ...string) User {
 			}
 		}
 	}
-	u.Subscribe = append(u.Subscribe, InboxOfSecret(secret)+".>")
+	u.Subscribe = append(u.Subscribe, InboxOfSecret(secret)+".>", AnonymousInbox+"."+special.Replace(name)+".>")
 	return u
 }
 
