@@ -79,11 +79,17 @@ func variables(command *kong.Node) (names []string) {
 	return names
 }
 
-// trimVariables takes from the variables of the environment the line break and spaces that a file or a form has added.
+// trimVariables takes from the variables of the environment the line break and spaces that a file or a form has added,
+// and unsets those that are empty, but for the one whose emptiness has a meaning.
 func trimVariables() {
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
-		if plain := strings.TrimSpace(value); plain != value && strings.HasPrefix(name, "JIANGUO_") {
+		plain := strings.TrimSpace(value)
+		switch {
+		case !strings.HasPrefix(name, "JIANGUO_"):
+		case plain == "" && name != "JIANGUO_NATS_LISTEN":
+			_ = os.Unsetenv(name)
+		case plain != value:
 			_ = os.Setenv(name, plain) // a name that stands there is valid
 		}
 	}
