@@ -240,6 +240,9 @@ func TestWrongAddresses(t *testing.T) {
 		{"GET", "/items/%ff%fe", 400, ""},
 		{"GET", "/items/a%00b", 400, ""},
 		{"GET", "/items/a%0Ab", 400, ""},
+		{"GET", "/verdicts?after=0;limit=1", 400, ""},
+		{"GET", "/verdicts?after=%zz", 400, ""},
+		{"DELETE", "/items/a?mode=promote;reason=b", 400, ""},
 	} {
 		rep := r.do(c.method, c.path, nil)
 		var p Problem

@@ -24,7 +24,12 @@ type handler func(c echo.Context) any
 
 // serve has the type of echo.HandlerFunc.
 func (h handler) serve(c echo.Context) error {
-	answer, err := must.Try(func() any { return h(c) })
+	answer, err := must.Try(func() any {
+		if _, err := url.ParseQuery(c.Request().URL.RawQuery); err != nil { // parameters would be left out
+			refuse("query", "is not percent-encoded, as %%3B for a semicolon: %v", err)
+		}
+		return h(c)
+	})
 	if err != nil || answer == nil {
 		return err
 	}
