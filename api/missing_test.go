@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"jianguo/exposure"
+	"jianguo/ingest"
 )
 
 // required are the fields that a schema requires.
@@ -69,5 +71,29 @@ func TestMissingFields(t *testing.T) {
 	refused(http.MethodPost, "/clusters/1/decisions", `{"kind":"release","items":[{"item":"a","item":"b"}],"by":"张三"}`, "item")
 	refused(http.MethodPost, "/filter", `{"user":"u","items":["a"],"mine":1,"mine":2}`, "payload")
 	refused(http.MethodPost, "/exposures", `{"user":null,"user":"u","kind":"seen","items":["a"]}`, "user")
+	x.noDeadLetters()
+}
+
+// TestForms: a time may be in any form of RFC 3339, also one that its pattern in the description leaves out, and what
+// has the wrong type is told what it may be.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	x := newExposureServer(t, exposure.Config{}, nil)
+	const utc = "2026-11-28T02:00:00.5Z"
+	for _, at := range []string{utc, "2026-11-28t02:00:00.5z", "2026-11-28T10:00:00.50+08:00", "2026-11-28t02:00:00.500-00:00"} {
+		it, err := ingest.DecodeItem([]byte(fmt.Sprintf(`{"id":"a","body":"台风登陆。","published_at":%q}`, at)))
+		if err != nil || it.Published.UTC().Format(time.RFC3339Nano) != utc {
+			t.Errorf("%s: %+v %v", at, it, err)
+		}
+		report := fmt.Sprintf(`{"user":"u","kind":"seen","items":["a"],"at":%q}`, at)
+		if rep, err := x.Conn.Request("exposures.report", []byte(report), patience); err != nil || string(rep.Data) != "{}" {
+			t.Errorf("%s: %s %v", at, rep.Data, err)
+		}
+	}
+	for _, user := range []string{"1e3", "true", "[]", "9223372036854775808"} {
+		if p := want[Problem](x, 400, "POST", "/filter", `{"user":`+user+`,"items":["a"]}`); p.Detail != "user is neither a string nor an integer of 64 bits" {
+			t.Errorf("%s: %+v", user, p)
+		}
+	}
 	x.noDeadLetters()
 }

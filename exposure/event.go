@@ -95,7 +95,7 @@ func eventTime(at string) (time.Time, error) {
 	if at == "" {
 		return time.Time{}, nil
 	}
-	t, err := time.Parse(time.RFC3339Nano, at)
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(at)) // t and z are RFC 3339 too
 	if err != nil {
 		return t, wire.Invalidf("at", "is %.60q, want RFC 3339 such as 2024-05-06T07:08:09+08:00", at)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -257,7 +258,7 @@ func (p *payload) time(name string) *time.Time {
 	if s == "" {
 		return nil
 	}
-	t, err := time.Parse(time.RFC3339Nano, s)
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s)) // t and z are RFC 3339 too
 	if err != nil {
 		p.refuse(name, "is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)
 	} else if y := t.UTC().Year(); y < 0 || y > 9999 { // cannot be written as JSON

@@ -157,11 +157,14 @@ func (q *Query) addString(start, end int) (err error) {
 // integer, which stands for its decimal text.
 func decodeString(field string, raw jsontext.Value) (string, error) {
 	if raw.Kind() != '"' {
-		v, err := strconv.ParseInt(string(raw), 10, 64)
-		if err == nil && slices.Contains([]string{"user", "from", "item"}, field) {
-			return strconv.FormatInt(v, 10), nil
+		if !slices.Contains([]string{"user", "from", "item"}, field) {
+			return "", Invalidf(field, "is not a string")
 		}
-		return "", Invalidf(field, "is not a string")
+		v, err := strconv.ParseInt(string(raw), 10, 64)
+		if err != nil {
+			return "", Invalidf(field, "is neither a string nor an integer of 64 bits")
+		}
+		return strconv.FormatInt(v, 10), nil
 	}
 	var text [64]byte
 	v, err := jsontext.AppendUnquote(text[:0], raw)
