@@ -107,10 +107,15 @@ func decisionID(field string, raw jsontext.Value) string {
 		return ""
 	}
 	id, err := ingest.ParseID(raw)
+	return must.Get(id, inField(field, err))
+}
+
+// inField is an error about an id under the name of the field or parameter that has it.
+func inField(field string, err error) error {
 	if f, ok := errors.AsType[*ingest.FieldError](err); ok {
-		err = &ingest.FieldError{Field: field, Problem: f.Problem, TooLarge: f.TooLarge}
+		return &ingest.FieldError{Field: field, Problem: f.Problem, TooLarge: f.TooLarge}
 	}
-	return must.Get(id, err)
+	return err
 }
 
 // decider is the name that a decision is recorded with: the name of the token, or the

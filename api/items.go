@@ -113,6 +113,7 @@ func (s *Server) explain(c echo.Context, it *index.Item, other string) *ingest.E
 	if other = cmp.Or(other, it.Event.Of); other == "" {
 		refuse("why", "is empty, and the item's verdict names no other item: name one")
 	}
+	must.Do(inField("why", ingest.CheckID(other)))
 	later, earlier := it, s.findItem(c, other)
 	if later.Body == nil || earlier.Body == nil {
 		must.Do(NewProblem(http.StatusConflict, "why", "the text of one of the two was not kept"))
@@ -124,7 +125,6 @@ func (s *Server) explain(c echo.Context, it *index.Item, other string) *ingest.E
 }
 
 func (s *Server) findItem(c echo.Context, id string) *index.Item {
-	must.Do(ingest.CheckID(id))
 	it, err := s.cfg.Index.Item(c.Request().Context(), id)
 	if errors.Is(err, index.ErrNotFound) {
 		err = NewProblem(http.StatusNotFound, "", fmt.Sprintf("no item has the id %q", id))

@@ -437,6 +437,9 @@ func TestWhy(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	explain("转载", "没有", 404)
+	if p := want[Problem](r, 413, "GET", itemPath("首发")+"?why="+strings.Repeat("a", 257), nil); p.Field != "why" || !strings.HasPrefix(p.Detail, "why has 257 bytes") {
+		t.Errorf("%+v", p)
+	}
 
 	// A source may have a strictness of its own.
 	strict := index.SourcePolicy{Source: "丙网", Policy: index.SourceNormal, Strictness: verdict.Strictnesses[2], By: "张三"}
