@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -379,6 +380,41 @@ func TestFullStream(t *testing.T) {
 	}
 	r.Run()
 	eventually(t, "the stream has space again", func() bool { return r.do("POST", "/items", late).status == 200 })
+}
+
+// TestBehindFeed: a publisher beside a bulk import waits behind what the service works on, and not behind thousands.
+func TestBehindFeed(t *testing.T) {
+	t.Parallel()
+	r := newService(t, testConfig{stalled: true})
+	feed, err := ingest.NewFeed(r.Conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(r.Conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var added sync.WaitGroup
+	defer added.Wait()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	added.Go(func() {
+		for n := 0; n < 3000 && feed.Add(ctx, fmt.Appendf(nil, `{"id":%d,"body":"x"}`, n), func(*ingest.Outcome, error) {}) == nil; n++ {
+		}
+	})
+	stored := func() uint64 {
+		s, err := js.Stream(ctx, bus.StreamItems)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.CachedInfo().State.Msgs
+	}
+	for last := uint64(0); last < 512 || last != stored(); time.Sleep(50 * time.Millisecond) {
+		last = stored()
+	}
+	if a, err := js.Publish(ctx, bus.SubjectPublish, []byte(`{"id":"late","body":"x"}`)); err != nil || a.Sequence > 600 {
+		t.Errorf("%+v %v", a, err)
+	}
 }
 
 func TestNoBus(t *testing.T) {

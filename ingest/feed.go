@@ -15,8 +15,9 @@ import (
 	"jianguo/internal/clock"
 )
 
-// maxInFlight limits the items that wait for their outcome.
-const maxInFlight = 2048
+// maxInFlight limits the items that wait for their outcome, which are as many as a service works on at a time: what
+// others publish, and decisions of editors, wait behind them.
+const maxInFlight = 512
 
 // outcomeWait is the time after which an item without outcome is published again.
 // Publishing twice is safe: the second delivery changes nothing.
