@@ -43,15 +43,13 @@ var exceptions = map[string][]string{
 	"internal/fixture": {"api", "bus", "data", "index", "ingest", "segment", "compare"},
 	// The differences of two texts are drawn from the alignment that judged them.
 	"api/console/diff": {"compare"},
-	// Tests and pictures of the console run a whole service on the sample.
-	"internal/consoletest": {"api", "bus", "data", "index", "ingest", "segment"},
 }
 
 // users are the folders whose sub-packages are their own business: only packages of the
 // folder and cmd/jianguo-bench import them, and those that are listed here.
 var users = map[string]map[string][]string{
 	"index": {
-		"index/browse":  {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
+		"index/browse":  {"api", "api/console", "cmd/jianguo"},
 		"index/stories": {"api/console", "cmd/jianguo", "ingest/eval"},
 		// The evaluation judges a text against one other text.
 		"index/match": {"ingest/eval"},

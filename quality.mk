@@ -11,7 +11,7 @@ quality: ## Hold detection quality against its golden file and, with JIANGUO_COR
 ifdef JIANGUO_CORPUS
 	go test ./segment/cut -tags quality -run CorpusLikeGSE -v
 	go test ./ingest/eval -tags quality -run 'Quality$$' -v -timeout 30m
-	go test ./internal/consoletest -tags quality -run 'Excerpts$$' -v
+	go test ./api/console -tags quality -run 'Excerpts$$' -v
 else
 	@echo 'JIANGUO_CORPUS is not set: only the bundled sample was measured.'
 endif

@@ -27,7 +27,6 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
-	"jianguo/internal/consoletest"
 )
 
 // chromium is the browser. TestMain sets it, and every test opens tabs of its own in it.
@@ -69,13 +68,13 @@ func run(m *testing.M) int {
 const tokens = "林编辑 editor jg_lin_secret-token-1\n吴编辑 editor jg_wu_secret-token-22\nops-qin operator jg_ops_secret-token-3"
 
 // start runs a service for one test, and verifies its catalogue at the end.
-func start(t *testing.T, change ...func(*consoletest.Config)) *consoletest.Service {
+func start(t *testing.T, change ...func(*serviceConfig)) *service {
 	t.Helper()
-	cfg := consoletest.Config{Dir: t.TempDir(), Tokens: tokens, Backdate: true}
+	cfg := serviceConfig{Dir: t.TempDir(), Tokens: tokens, Backdate: true}
 	for _, f := range change {
 		f(&cfg)
 	}
-	r, err := consoletest.Start(t.Context(), cfg)
+	r, err := startService(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func start(t *testing.T, change ...func(*consoletest.Config)) *consoletest.Servi
 // its console and no request to another host.
 type tab struct {
 	t   *testing.T
-	r   *consoletest.Service
+	r   *service
 	ctx context.Context
 
 	mu     sync.Mutex
@@ -99,7 +98,7 @@ type tab struct {
 }
 
 // open opens a tab with cookies of its own.
-func open(t *testing.T, r *consoletest.Service, width, height int64) *tab {
+func open(t *testing.T, r *service, width, height int64) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
 	b := &tab{t: t, r: r, ctx: ctx}
@@ -292,7 +291,7 @@ func (b *tab) key(k string) {
 }
 
 // verdict is the state of an item in the index.
-func verdict(t *testing.T, r *consoletest.Service, id string) index.Verdict {
+func verdict(t *testing.T, r *service, id string) index.Verdict {
 	t.Helper()
 	it, err := r.Index.Item(context.Background(), id)
 	if err != nil {
@@ -302,7 +301,7 @@ func verdict(t *testing.T, r *consoletest.Service, id string) index.Verdict {
 }
 
 // suspects are the ids in the queue, in its order.
-func suspects(t *testing.T, r *consoletest.Service) (ids []string) {
+func suspects(t *testing.T, r *service) (ids []string) {
 	t.Helper()
 	queue, err := r.Browse.Suspects(context.Background(), browse.SuspectQuery{})
 	if err != nil {
@@ -317,7 +316,7 @@ func suspects(t *testing.T, r *consoletest.Service) (ids []string) {
 }
 
 // submit publishes an item over the bus and waits for the lists to know it.
-func submit(t *testing.T, r *consoletest.Service, item ingest.Item) {
+func submit(t *testing.T, r *service, item ingest.Item) {
 	t.Helper()
 	payload, err := json.Marshal(item)
 	if err != nil {
@@ -329,7 +328,7 @@ func submit(t *testing.T, r *consoletest.Service, item ingest.Item) {
 }
 
 // get asks without a browser.
-func get(t *testing.T, r *consoletest.Service, path string, cookies ...*http.Cookie) (*http.Response, string) {
+func get(t *testing.T, r *service, path string, cookies ...*http.Cookie) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, r.URL+path, nil)
 	if err != nil {
@@ -339,7 +338,7 @@ func get(t *testing.T, r *consoletest.Service, path string, cookies ...*http.Coo
 }
 
 // post sends a form without a browser.
-func post(t *testing.T, r *consoletest.Service, path string, form url.Values, cookies ...*http.Cookie) (*http.Response, string) {
+func post(t *testing.T, r *service, path string, form url.Values, cookies ...*http.Cookie) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPost, r.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -350,7 +349,7 @@ func post(t *testing.T, r *consoletest.Service, path string, form url.Values, co
 }
 
 // asked makes a request with headers that a proxy, or another client, has set.
-func asked(t *testing.T, r *consoletest.Service, method, path string, form url.Values, headers ...string) (*http.Response, string) {
+func asked(t *testing.T, r *service, method, path string, form url.Values, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, r.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -384,7 +383,7 @@ func ask(t *testing.T, req *http.Request, cookies ...*http.Cookie) (*http.Respon
 }
 
 // session signs in without a browser.
-func session(t *testing.T, r *consoletest.Service, token string) *http.Cookie {
+func session(t *testing.T, r *service, token string) *http.Cookie {
 	t.Helper()
 	resp, body := post(t, r, "/console/signin", url.Values{"token": {token}})
 	for _, c := range resp.Cookies() {
@@ -436,7 +435,7 @@ var pages = []struct{ path, zh, en string }{
 }
 
 // onTheBus lets the sample arrive now, the way items do.
-func onTheBus(c *consoletest.Config) { c.Backdate = false }
+func onTheBus(c *serviceConfig) { c.Backdate = false }
 
 func formToken(t *testing.T, page string) string {
 	t.Helper()

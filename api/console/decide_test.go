@@ -21,7 +21,6 @@ import (
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/ingest"
-	"jianguo/internal/consoletest"
 )
 
 func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
@@ -79,7 +78,7 @@ func TestBlockedStory(t *testing.T) {
 	}
 }
 
-func titleOf(t *testing.T, r *consoletest.Service, id string) string {
+func titleOf(t *testing.T, r *service, id string) string {
 	t.Helper()
 	it, err := r.Index.Item(t.Context(), id)
 	if err != nil {
@@ -151,7 +150,7 @@ func TestComplaintByKeyboard(t *testing.T) {
 const pickTwo = `[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).forEach(e => e.click())`
 
 // released returns those of some items that are unique.
-func released(t *testing.T, r *consoletest.Service, ids []string) (list []string) {
+func released(t *testing.T, r *service, ids []string) (list []string) {
 	t.Helper()
 	for _, id := range ids {
 		if verdict(t, r, id) == index.Unique {
@@ -499,7 +498,7 @@ func TestOperators(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool
 	full.Store(true)
-	r := start(t, func(c *consoletest.Config) {
+	r := start(t, func(c *serviceConfig) {
 		c.Console = func(c *console.Config) {
 			c.Free = func() (uint64, error) { return 7 << 30, nil }
 			c.Ready = map[string]func() error{"disk": func() error {
@@ -532,7 +531,7 @@ func TestOperators(t *testing.T) {
 }
 
 // roundUps publishes an article and longer ones that have it in them.
-func roundUps(t *testing.T, r *consoletest.Service, n int) (ids []string) {
+func roundUps(t *testing.T, r *service, n int) (ids []string) {
 	t.Helper()
 	it, err := r.Index.Item(t.Context(), "fishpond")
 	if err != nil {

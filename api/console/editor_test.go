@@ -16,13 +16,12 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/consoletest"
 )
 
 // desk is a day at an editor's desk: articles of several sources, each with its copies.
-func desk(t *testing.T) *consoletest.Service {
+func desk(t *testing.T) *service {
 	t.Helper()
-	r := start(t, func(c *consoletest.Config) {
+	r := start(t, func(c *serviceConfig) {
 		onTheBus(c)
 		c.Corpus = []byte{} // nothing else
 	})

@@ -23,7 +23,6 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
-	"jianguo/internal/consoletest"
 )
 
 func TestSession(t *testing.T) {
@@ -199,7 +198,7 @@ func TestTwoEditorsShareTheQueue(t *testing.T) {
 			corpus = append(append(corpus, line...), '\n')
 		}
 	}
-	r := start(t, func(c *consoletest.Config) { c.Corpus, c.Backdate = corpus, false })
+	r := start(t, func(c *serviceConfig) { c.Corpus, c.Backdate = corpus, false })
 	count := func() int {
 		page, err := r.Browse.Suspects(t.Context(), browse.SuspectQuery{})
 		if err != nil {
@@ -243,14 +242,14 @@ func TestTwoEditorsShareTheQueue(t *testing.T) {
 func TestEditorsOfTwoServices(t *testing.T) {
 	t.Parallel()
 	var pages *console.Config
-	r := start(t, func(c *consoletest.Config) { c.Console = func(of *console.Config) { pages = of } })
+	r := start(t, func(c *serviceConfig) { c.Console = func(of *console.Config) { pages = of } })
 	second := echo.New()
 	if err := console.Register(second, *pages); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(second)
 	defer server.Close()
-	other := &consoletest.Service{Pipeline: r.Pipeline, URL: server.URL}
+	other := &service{Pipeline: r.Pipeline, URL: server.URL}
 	id := regexp.MustCompile(`name="item" value="([^"]*)"`)
 	_, page := get(t, r, "/console/suspects", session(t, r, "jg_lin_secret-token-1"))
 	lin := id.FindStringSubmatch(page)[1]

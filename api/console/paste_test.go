@@ -20,7 +20,6 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/index/browse"
-	"jianguo/internal/consoletest"
 	"jianguo/internal/fixture"
 	"jianguo/internal/sqlite"
 )
@@ -125,7 +124,7 @@ func sampleIDs(t *testing.T) (ids []string) {
 // paste is an action.
 type complaint struct {
 	*testing.T
-	r        *consoletest.Service
+	r        *service
 	cookie   *http.Cookie
 	at, page string
 	actions  int

@@ -11,14 +11,13 @@ import (
 
 	"jianguo/api/console"
 	"jianguo/index"
-	"jianguo/internal/consoletest"
 )
 
 // TestProxy: the proxy's headers sign a user in with a role. Headers that only look like
 // these do not.
 func TestProxy(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(c *consoletest.Config) {
+	r := start(t, func(c *serviceConfig) {
 		c.Console = func(cc *console.Config) { cc.Access.Header, cc.Access.RoleHeader = "X-Editor", "X-Editor-Role" }
 	})
 	in := func(headers ...string) bool {
@@ -84,7 +83,7 @@ func TestProxy(t *testing.T) {
 func TestProxyElsewhere(t *testing.T) {
 	t.Parallel()
 	for network, want := range map[string]bool{"10.0.0.0/8": false, "127.0.0.2/32": false, "::1/128": false, "127.0.0.1/32": true} {
-		r := start(t, func(c *consoletest.Config) {
+		r := start(t, func(c *serviceConfig) {
 			c.Console = func(cc *console.Config) {
 				cc.Access.Header, cc.Access.Proxies = "X-Editor", []netip.Prefix{netip.MustParsePrefix(network)}
 			}

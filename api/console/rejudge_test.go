@@ -12,7 +12,6 @@ import (
 
 	"jianguo/api/console"
 	"jianguo/index"
-	"jianguo/internal/consoletest"
 	"jianguo/internal/testbed"
 )
 
@@ -23,7 +22,7 @@ func TestRejudge(t *testing.T) {
 	program := filepath.Join(testbed.Programs(t), "jianguo")
 	var state atomic.Int32 // 0: there is no space, 1: there is, 2: it takes long
 	dir := t.TempDir()
-	r := start(t, func(c *consoletest.Config) {
+	r := start(t, func(c *serviceConfig) {
 		c.Dir = dir
 		c.Console = func(cfg *console.Config) {
 			cfg.Rejudge = func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {

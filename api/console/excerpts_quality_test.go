@@ -1,6 +1,6 @@
 //go:build quality
 
-package consoletest_test
+package console_test
 
 import (
 	"bytes"
@@ -20,7 +20,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index"
-	"jianguo/internal/consoletest"
 	"jianguo/internal/jsonl"
 )
 
@@ -69,8 +68,8 @@ type browser struct {
 }
 
 var (
-	formOf  = regexp.MustCompile(`name="form" value="([^"]+)"`)
-	titleOf = regexp.MustCompile(`class="title" href="/console/item\?id=([^"]+)"`)
+	formOf     = regexp.MustCompile(`name="form" value="([^"]+)"`)
+	headlineOf = regexp.MustCompile(`class="title" href="/console/item\?id=([^"]+)"`)
 )
 
 // paste returns the ids found, in order, and whether the page says that nothing is held.
@@ -94,7 +93,7 @@ func (b *browser) paste(text string) (ids []string, nothing bool) {
 	if to := resp.Header.Get("Location"); to != "" {
 		page = []byte(`class="title" href="` + to + `"`)
 	}
-	for _, m := range titleOf.FindAllSubmatch(page, -1) {
+	for _, m := range headlineOf.FindAllSubmatch(page, -1) {
 		id, err := url.QueryUnescape(string(m[1]))
 		if err != nil {
 			b.t.Fatal(err)
@@ -118,7 +117,7 @@ func TestExcerpts(t *testing.T) {
 		corpus.Write(append(line, '\n'))
 		forms[i] = plain(a.title + a.body)
 	}
-	r, err := consoletest.Start(t.Context(), consoletest.Config{Dir: t.TempDir(), Corpus: corpus.Bytes(), Backdate: true})
+	r, err := startService(t.Context(), serviceConfig{Dir: t.TempDir(), Corpus: corpus.Bytes(), Backdate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,4 @@
-// Package consoletest runs a whole service on the sample corpus, for the
-// console's tests: the ingest path of package fixture, and the HTTP
-// side with the console on a loopback port.
-package consoletest
+package console_test
 
 import (
 	"bytes"
@@ -27,8 +24,8 @@ import (
 	"jianguo/internal/must"
 )
 
-// Config configures a Service. Dir is required.
-type Config struct {
+// serviceConfig configures a service. Dir is required.
+type serviceConfig struct {
 	Dir string
 	// Backdate adds the sample to the index as if each article had arrived when it
 	// was published, and sets the clock to the end of it; else the sample is
@@ -41,7 +38,9 @@ type Config struct {
 	Console func(*console.Config)
 }
 
-type Service struct {
+// service is a whole service on the sample corpus: the ingest path of package fixture, and the HTTP side with the
+// console on a loopback port.
+type service struct {
 	*fixture.Pipeline
 	URL    string
 	Browse *browse.Model
@@ -50,13 +49,13 @@ type Service struct {
 	Now   time.Time // where the clock began, if backdated
 }
 
-// Start starts a service and returns when every item has its verdict.
-func Start(ctx context.Context, cfg Config) (*Service, error) {
+// startService starts a service and returns when every item has its verdict.
+func startService(ctx context.Context, cfg serviceConfig) (*service, error) {
 	p, err := fixture.Open(ctx, fixture.Config{Dir: cfg.Dir})
 	if err != nil {
 		return nil, err
 	}
-	r := &Service{Pipeline: p}
+	r := &service{Pipeline: p}
 	if err := must.Catch(func() { r.start(ctx, cfg) }); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -64,7 +63,7 @@ func Start(ctx context.Context, cfg Config) (*Service, error) {
 }
 
 // start starts all but the pipeline. It panics on errors (must), as does what it calls.
-func (r *Service) start(ctx context.Context, cfg Config) {
+func (r *service) start(ctx context.Context, cfg serviceConfig) {
 	r.Browse = must.Get(browse.Open(ctx, r.Index,
 		browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond}))
 	r.OnClose(r.Browse.Close)
@@ -90,7 +89,7 @@ func (r *Service) start(ctx context.Context, cfg Config) {
 
 // Publish sends one item over the bus, waits for its verdict, and for the lists
 // to show it. The error says so where it became a dead letter.
-func (r *Service) Publish(ctx context.Context, payload []byte) error {
+func (r *service) Publish(ctx context.Context, payload []byte) error {
 	o, err := fixture.Submit(ctx, bus.JetStream(r.Conn), bus.SubjectPublish, payload)
 	if err != nil {
 		return err
@@ -102,7 +101,7 @@ func (r *Service) Publish(ctx context.Context, payload []byte) error {
 }
 
 // backdate adds the corpus as if it had arrived when it was published.
-func (r *Service) backdate(ctx context.Context, lines [][]byte) {
+func (r *service) backdate(ctx context.Context, lines [][]byte) {
 	at := time.Time{}
 	for n, line := range lines {
 		it := must.Get(ingest.DecodeItem(line))
@@ -119,7 +118,7 @@ func noRejudge(context.Context, ...string) (*exec.Cmd, error) {
 	return nil, errors.New("no rejudge in this test")
 }
 
-func (r *Service) serve(cfg Config) {
+func (r *service) serve(cfg serviceConfig) {
 	began := time.Now()
 	cc := console.Config{Dir: cfg.Dir, Free: disk.Disk{Dir: cfg.Dir}.Free, Rejudge: noRejudge,
 		Now: func() time.Time {
