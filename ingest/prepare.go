@@ -60,13 +60,8 @@ func normalForm(text *segment.Text) compare.Text {
 
 // Original returns what is quoted of an article: its headline and its body as readers see them.
 func Original(seg *segment.Segmenter, title, body string) *reason.Original {
-	return Traced(seg, title+"\n"+segment.Plain(body))
-}
-
-// Traced returns a plain text with its normal form.
-func Traced(seg *segment.Segmenter, text string) *reason.Original {
-	t := seg.Trace(text)
-	return &reason.Original{Text: text, Form: t.Form, Origin: t.Origin}
+	t := seg.Trace(title, body)
+	return &reason.Original{Text: t.Text, Form: t.Form, Origin: t.Origin}
 }
 
 // Fingerprint sums the terms of a text.

@@ -12,7 +12,7 @@ func TestMaxForm(t *testing.T) {
 	if n := len(text.Title) + len(text.Body); n <= MaxForm || n > 2*MaxForm+100 {
 		t.Errorf("%d bytes", n)
 	}
-	if f := shipped().Trace(strings.Repeat("ﷺ", 50_000)).Form; len(f) > MaxForm+100 {
+	if f := shipped().Trace("", strings.Repeat("ﷺ", 50_000)).Form; len(f) > MaxForm+100 {
 		t.Errorf("a trace has %d bytes", len(f))
 	}
 }

@@ -82,7 +82,7 @@ func (n *normalizer) feedTraced(s string) {
 			n.feedRune(r)
 		}
 		for len(n.origin) < len(n.out) {
-			n.origin = append(n.origin, span{from[i], from[i+size-1] + 1})
+			n.origin = append(n.origin, span{n.base + from[i], n.base + from[i+size-1] + 1})
 		}
 		i += size
 	}

@@ -83,7 +83,7 @@ func TestBombs(t *testing.T) {
 		body := strings.Repeat(unit, size/len(unit))
 		var x Text
 		shipped().Analyze(&x, body[:min(len(body), 3000)], body)
-		shipped().Trace(body)
+		shipped().Trace("", body)
 		if n := len(x.Terms) + len(x.words); n > 2*size {
 			t.Errorf("%q: %d terms and words", unit, n)
 		}

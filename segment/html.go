@@ -9,12 +9,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// feedBody feeds an article's body, plain text or HTML.
-func (n *normalizer) feedBody(s string) {
+// feed feeds plain text or HTML.
+func feed(s string, to sink) {
 	if strings.IndexByte(s, '<') >= 0 {
-		markup(s, n)
+		markup(s, to)
 	} else {
-		n.feedEscaped(s)
+		to.feedEscaped(s)
 	}
 }
 
@@ -69,11 +69,8 @@ type sink interface {
 
 // Plain is the text of a body that readers see: what the normal form reads, a paragraph a line.
 func Plain(body string) string {
-	if strings.IndexByte(body, '<') < 0 {
-		return html.UnescapeString(body)
-	}
 	var p plain
-	markup(body, &p)
+	feed(body, &p)
 	return p.String()
 }
 
@@ -85,6 +82,37 @@ func (p *plain) feedEscaped(s string) { p.WriteString(html.UnescapeString(s)) }
 
 func (p *plain) separate(c class) {
 	p.WriteByte(map[class]byte{space: ' ', clause: '\t', paragraph: '\n'}[c])
+}
+
+// A tracer writes both, the text and the normal form.
+type tracer struct {
+	plain
+	*normalizer
+}
+
+// trace feeds a headline or a body. The text ends in a line break behind it.
+func (t *tracer) trace(f *folds, s string, headline bool) *normalizer {
+	n := &normalizer{folds: f, headline: headline, out: make([]byte, 0, len(s)), origin: make([]span, 0, len(s))}
+	n.reset()
+	t.normalizer = n
+	feed(s, t)
+	t.WriteByte('\n')
+	n.finish()
+	return n
+}
+
+func (t *tracer) link(begins bool) { t.normalizer.link(begins) }
+
+func (t *tracer) feedEscaped(s string) {
+	s = html.UnescapeString(s)
+	t.base = t.Len()
+	t.feedTraced(s)
+	t.WriteString(s)
+}
+
+func (t *tracer) separate(c class) {
+	t.plain.separate(c)
+	t.normalizer.separate(c)
 }
 
 // markup feeds HTML. Only known elements are markup: a '<' that opens none of them is text, as in "x <y and z>

@@ -34,6 +34,7 @@ type normalizer struct {
 	// unsettled are the offsets in out of characters that depend on the words around them (see variants).
 	unsettled []int32
 	origin    []span // where each byte of out comes from, if the text is traced (see Traced)
+	base      int    // of the text that is fed, in all of it
 }
 
 // A clauseBreak is a '\n' of the normal form that ends a sentence or a paragraph.

@@ -33,6 +33,7 @@ import (
 	"hash"
 	"io/fs"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
@@ -165,12 +166,7 @@ func (s *tables) cut(t *Text, title, body string) {
 	t.Recipe = s.recipe
 	s.normalize(&t.title, title)
 	s.normalize(&t.body, body)
-	var residue []span
-	if len(t.title.out)+len(t.body.out) <= MaxForm {
-		residue = s.residue.find(t.body.out, t.body.breaks, t.body.lines.found, s.folds)
-	}
-	residue = addHeadline(residue, t.title.out, t.body.out, s.folds)
-	if len(residue) > 0 {
+	if residue := s.leftOut(&t.title, &t.body); len(residue) > 0 {
 		t.body.out = remove(t.body.out, residue)
 	}
 	t.Title, t.Body = view(t.title.out), view(t.body.out)
@@ -185,10 +181,18 @@ func (s *tables) cut(t *Text, title, body string) {
 	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
 }
 
+// leftOut is what is taken out of a body.
+func (s *tables) leftOut(title, body *normalizer) (residue []span) {
+	if len(title.out)+len(body.out) <= MaxForm {
+		residue = s.residue.find(body.out, body.breaks, body.lines.found, s.folds)
+	}
+	return addHeadline(residue, title.out, body.out, s.folds)
+}
+
 func (s *tables) normalize(n *normalizer, text string) {
 	n.folds = s.folds
 	n.reset()
-	n.feedBody(text)
+	feed(text, n)
 	n.finish()
 }
 
@@ -199,27 +203,32 @@ func (s *tables) normal(text string) string {
 	return string(n.finish())
 }
 
-// Traced is the normal form of a plain text, and where it comes from. Page residue stands in it as line breaks.
+// Traced is an article as readers see it, and its normal form.
 type Traced struct {
+	Text string // the headline, and from the next line on the body, a paragraph a line
+	// Form is the normal form of the headline, a line break, and that of the body, in which line breaks stand for what
+	// Analyze leaves out.
 	Form string
 	from []span
 }
 
-// Origin gives the bytes of the original that byte i of the form comes from. Between the bytes of two characters
+// Origin gives the bytes of Text that byte i of the form comes from. Between the bytes of two characters
 // stands what is not in the form (spaces, punctuation), and within those of one what obfuscates it.
 func (t *Traced) Origin(i int) (start, end int) { return t.from[i].start, t.from[i].end }
 
-// Trace returns the normal form of a plain text; markup counts as text. Two texts that differ only in form have
-// the same one. It holds for every rune: those that fold to several (℃, ½) share their bytes.
-func (s *Segmenter) Trace(text string) *Traced {
+// Trace returns an article, whose body is plain text or HTML, with the normal form that Analyze makes of it. It holds
+// for every rune: those that fold to several (℃, ½) share their bytes.
+func (s *Segmenter) Trace(title, body string) *Traced {
 	tables := s.current.Load()
-	n := normalizer{folds: tables.folds, out: make([]byte, 0, len(text)), origin: make([]span, 0, len(text))}
-	n.feedTraced(text)
-	form := n.finish()
-	for _, r := range tables.residue.find(form, n.breaks, nil, tables.folds) {
+	var t tracer
+	headline := t.trace(tables.folds, title, true)
+	end := t.Len()
+	rest := t.trace(tables.folds, body, false)
+	for _, r := range tables.leftOut(headline, rest) {
 		for i := r.start; i < r.end; i++ {
-			form[i] = '\n'
+			rest.out[i] = '\n'
 		}
 	}
-	return &Traced{Form: string(form), from: n.origin}
+	return &Traced{Text: t.String(), Form: string(headline.out) + "\n" + string(rest.out),
+		from: slices.Concat(headline.origin, []span{{end - 1, end}}, rest.origin)}
 }

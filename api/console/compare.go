@@ -3,9 +3,9 @@ package console
 import (
 	"context"
 	"math"
-	"strings"
 
 	"jianguo/api/console/diff"
+	"jianguo/compare/reason"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/must"
@@ -30,7 +30,7 @@ func (v *comparison) AllSame() bool { return len(v.Rows) == 0 || len(v.Rows) == 
 // comparisonOf compares two items; the title counts as the first paragraph of each.
 func (p *page) comparisonOf(a, b *index.Item) *comparison {
 	v, e := &comparison{Earlier: a, Later: b}, eventAgainst(b, a.ID)
-	v.Result = compareTexts(p.c.cfg.Segmenter, v.text(a), v.text(b))
+	v.Result = diff.Compare(v.text(p.c.cfg.Segmenter, a), v.text(p.c.cfg.Segmenter, b))
 	if e != nil && e.Facts != nil && e.Facts.Coverage != nil {
 		// The numbers of the sentence.
 		v.SharedA, v.SharedB = float64(e.Facts.Coverage.Earlier), float64(e.Facts.Coverage.Later)
@@ -40,11 +40,6 @@ func (p *page) comparisonOf(a, b *index.Item) *comparison {
 	}
 	v.When, v.Ahead = p.Ahead(a, b)
 	return v
-}
-
-// compareTexts aligns two plain texts; a is the earlier one.
-func compareTexts(s *segment.Segmenter, a, b string) *diff.Result {
-	return diff.Compare(ingest.Traced(s, a), ingest.Traced(s, b))
 }
 
 // eventAgainst is the event by which an item was judged against another one; nil: there is none.
@@ -57,15 +52,15 @@ func eventAgainst(it *index.Item, of string) *index.Event {
 	return nil
 }
 
-func (v *comparison) text(it *index.Item) string {
-	body, long := "", false
+func (v *comparison) text(s *segment.Segmenter, it *index.Item) *reason.Original {
+	body := ""
 	if it.Body == nil {
 		v.Missing = append(v.Missing, it.ID)
 	} else {
-		body, long = readableText(*it.Body)
+		body = *it.Body
 	}
-	text, cut := cutShown(strings.TrimSpace(strings.TrimSpace(visible(it.Title)) + "\n" + body))
-	v.Cut = v.Cut || long || cut
+	text, cut := readable(ingest.Original(s, it.Title, body))
+	v.Cut = v.Cut || cut
 	return text
 }
 

@@ -10,6 +10,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/must"
+	"jianguo/segment"
 )
 
 type itemView struct {
@@ -65,7 +66,7 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		}
 		v.Compare = p.comparisonOf(v.Lead, it)
 	} else if it.Body != nil {
-		text, cut := readableText(*it.Body)
+		text, _, cut := readableText(segment.Plain(*it.Body))
 		if v.Cut = cut; text != "" {
 			v.Text = strings.Split(text, "\n")
 		}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"html"
 	"strings"
 
 	"jianguo/index"
@@ -19,7 +20,7 @@ const titleShown = 200
 // Line is a headline on one line, shortened, without invisible characters and without the word that
 // some sources put before it.
 func (p *page) Line(title string) string {
-	line := shortened(oneLine(visible(title)), titleShown)
+	line := shortened(oneLine(visible(html.UnescapeString(title))), titleShown)
 	for _, word := range []string{"原标题：", "原标题:", "（原标题）", "【原标题】"} {
 		if rest := strings.TrimSpace(strings.TrimPrefix(line, word)); rest != "" {
 			line = rest
@@ -31,10 +32,8 @@ func (p *page) Line(title string) string {
 // Headline is the headline of an item, or the beginning of its text.
 func (p *page) Headline(it *index.Item) string {
 	title := p.Line(it.Title)
-	if title == "" && it.Body != nil {
-		text, _ := readableText(*it.Body)
-		text, _, _ = strings.Cut(text, "\n")
-		title = shortened(text, 41)
+	if b := p.Brief(it.ID); title == "" && b != nil {
+		title = p.Line(b.Title)
 	}
 	return title
 }

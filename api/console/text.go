@@ -1,33 +1,52 @@
 package console
 
 import (
+	"bytes"
 	"net/url"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"jianguo/segment"
+	"jianguo/compare/reason"
 )
 
 // maxShown bounds how much of a text a page shows and compares, in characters.
 const maxShown = 20_000
 
-// readableText is a body as readers see it: the text of HTML, one paragraph a line,
-// without characters that could change the page around them. Cut: the text was
-// longer than maxShown.
-func readableText(body string) (text string, cut bool) {
-	var lines []string
-	for line := range strings.Lines(segment.Plain(body)) {
-		if line = strings.TrimFunc(visible(line), unicode.IsSpace); line != "" {
-			lines = append(lines, line)
-		}
+// readable is an article as a page shows it. Cut: it is longer than maxShown.
+func readable(o *reason.Original) (shown *reason.Original, cut bool) {
+	text, at, cut := readableText(o.Text)
+	origin := func(i int) (start, end int) {
+		start, end = o.Origin(i)
+		return min(at[start], len(text)), min(at[end], len(text))
 	}
-	return cutShown(strings.Join(lines, "\n"))
+	form := sort.Search(len(o.Form), func(i int) bool {
+		start, _ := origin(i)
+		return start >= len(text)
+	})
+	return &reason.Original{Text: text, Form: o.Form[:form], Origin: origin}, cut
 }
 
-func cutShown(text string) (shown string, cut bool) {
-	r := []rune(text)
-	return string(r[:min(len(r), maxShown)]), len(r) > maxShown
+// readableText is a text without empty lines, without space around lines, and without characters that could change the
+// page around them; at is where each character of the text stands in it. Cut: the text was longer than maxShown.
+func readableText(text string) (shown string, at []int, cut bool) {
+	var out []byte
+	show := visibly()
+	at = make([]int, len(text)+1)
+	for i, r := range text {
+		if r == '\n' {
+			out = bytes.TrimRightFunc(out, unicode.IsSpace)
+		} else if r = show(r); unicode.IsSpace(r) && (len(out) == 0 || out[len(out)-1] == '\n') {
+			r = -1
+		}
+		if at[i] = len(out); r >= 0 && (r != '\n' || len(out) > 0) {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	at[len(text)] = len(out)
+	r := []rune(strings.TrimSpace(string(out)))
+	return string(r[:min(len(r), maxShown)]), at, len(r) > maxShown
 }
 
 // shortened cuts a text to so many characters, the last of which is then an ellipsis.
@@ -40,9 +59,11 @@ func shortened(text string, n int) string {
 
 // visible removes control and zero-width characters, direction marks, and all
 // but four marks on one letter.
-func visible(line string) string {
+func visible(line string) string { return strings.Map(visibly(), line) }
+
+func visibly() func(rune) rune {
 	marks := 0
-	return strings.Map(func(r rune) rune {
+	return func(r rune) rune {
 		switch {
 		case r == '\t', r == '\u00a0':
 			return ' '
@@ -56,7 +77,7 @@ func visible(line string) string {
 		}
 		marks = 0
 		return r
-	}, line)
+	}
 }
 
 func limitedReason(reason string) string { return shortened(strings.TrimSpace(reason), 500) }
