@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/zeebo/xxh3"
 
@@ -72,7 +73,7 @@ func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
 	if b.Title == "" && body != nil {
 		text, err := verdict.UnpackText(body)
 		must.Dof(err, "ordinal %d", b.Ordinal)
-		b.Title = beginning(text, 40)
+		b.Title = x.beginning(text, 40)
 	}
 	f := x.tables.Rows.Flags(b.Ordinal)
 	b.Verdict, b.Cluster = f.Verdict(), x.ClusterOf(b.Ordinal)
@@ -130,8 +131,15 @@ func (b *Brief) Why(of, language string) string {
 	return Why(&e, language)
 }
 
-// beginning returns the first n characters of a text on one line.
-func beginning(text string, n int) string {
+// beginning returns the first n characters of an article on one line, without the page residue before it.
+func (x *catalogue) beginning(body string, n int) string {
+	o := x.matcher.Original("", body)
+	text := o.Text
+	if i := strings.IndexFunc(o.Form, unicode.IsPrint); i >= 0 {
+		start, _ := o.Origin(i)
+		opens := func(r rune) bool { return unicode.In(r, unicode.Ps, unicode.Pi) }
+		text = text[len(strings.TrimRightFunc(text[:start], opens)):]
+	}
 	line := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*n)]), " "))
 	if len(line) <= n {
 		return string(line)

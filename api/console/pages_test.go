@@ -300,6 +300,24 @@ func TestLongTitles(t *testing.T) {
 	}
 }
 
+// TestPageWithoutTitle: what is listed of a page that came without a title is how its article begins.
+func TestPageWithoutTitle(t *testing.T) {
+	t.Parallel()
+	r := start(t, onTheBus)
+	navigation := `<html><head><title>x</title><style>p{}</style></head><ul><li><a href="/">首页</a></li><li><a href="/n">国内</a></li></ul>`
+	submit(t, r, ingest.Item{ID: "page", Body: navigation + "<p>来源：潮声报</p><p>“渔村&amp;码头”" + village(1) + "</p>"})
+	submit(t, r, ingest.Item{ID: "copy", Title: "渔村&amp;码头见闻", Body: village(1)})
+	c := session(t, r, "jg_lin_secret-token-1")
+	for _, path := range []string{"/console/clusters?sort=last", "/console/item?id=page", "/console/item?id=copy"} {
+		if _, page := get(t, r, path, c); !strings.Contains(page, "“渔村&amp;码头”") || strings.Contains(page, "&lt;") {
+			t.Errorf("%s: %s", path, page)
+		}
+	}
+	if _, page := get(t, r, "/console/item?id=copy", c); !strings.Contains(page, "渔村&amp;码头见闻</") {
+		t.Errorf("the title is as it was sent: %s", page)
+	}
+}
+
 // TestSpacesAtEnds: ids and names of sources may begin and end with spaces.
 func TestSpacesAtEnds(t *testing.T) {
 	t.Parallel()
