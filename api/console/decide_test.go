@@ -3,21 +3,25 @@
 package console_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"jianguo/api/console"
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/ingest"
@@ -439,6 +443,59 @@ func TestReviewConflict(t *testing.T) {
 	}
 	if labels, err := r.Index.Labels(t.Context()); err != nil || len(labels) != 1 || labels[0].Reason != "0" {
 		t.Errorf("%+v %v", labels, err)
+	}
+}
+
+// TestDecisionRefused: an editor reads that nothing was done, and not that something went wrong.
+func TestDecisionRefused(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	cookie := session(t, r, "jg_lin_secret-token-1")
+	_, page := get(t, r, "/console/item?id=kiln-reword", cookie)
+	answers := func(why, item, says string) {
+		form := url.Values{"form": {formToken(t, page)}, "item": {item}, "kind": {"release"}}
+		if resp, body := post(t, r, "/console/decide", form, cookie); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, says) {
+			t.Errorf("%s: %d %s", why, resp.StatusCode, body)
+		}
+	}
+	refused := func(why string) { answers(why, "kiln-reword", "没有执行") }
+	db, err := sql.Open("sqlite3", filepath.Join(r.Index.Dir(), index.FileName)+"?_txlock=immediate&_busy_timeout=10000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers("a locked catalogue", "typhoon-reword", "已经收到")
+	if err := errors.Join(lock.Rollback(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for verdict(t, r, "typhoon-reword") != index.Unique {
+		time.Sleep(time.Millisecond)
+	}
+	js := bus.JetStream(r.Conn)
+	stream, err := js.Stream(t.Context(), bus.StreamItems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := stream.CachedInfo().Config
+	full.MaxBytes = 1
+	if _, err := js.UpdateStream(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	refused("a full stream")
+	if err := js.DeleteStream(t.Context(), bus.StreamItems); err != nil {
+		t.Fatal(err)
+	}
+	refused("no stream")
+	r.Bus.Close()
+	for r.Conn.IsConnected() {
+		time.Sleep(time.Millisecond)
+	}
+	refused("no bus")
+	if got := verdict(t, r, "kiln-reword"); got != index.Duplicate {
+		t.Errorf("a decision that was refused made it %v", got)
 	}
 }
 

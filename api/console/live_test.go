@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
@@ -128,6 +129,34 @@ func TestSession(t *testing.T) {
 		b.click("header .me form button")
 		b.shown("#token")
 	})
+}
+
+// TestServiceGone: a key or a link that gets no answer says so, and works once the service is back.
+func TestServiceGone(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("jg_lin_secret-token-1", "/console/suspects")
+	at := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
+	offline := func(gone bool) {
+		blocked := network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/*", Block: gone}}}
+		if _, err := chromedp.Call(b.ctx, network.SetBlockedURLs, blocked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []func(){func() { b.key("a") }, func() { b.click("nav a") }} {
+		offline(true)
+		step()
+		b.seen("#lost:not([hidden])", "服务没有回答")
+		b.mu.Lock()
+		b.errors = nil // of the network
+		b.mu.Unlock()
+		offline(false)
+		step()
+		b.until(`document.querySelector("#lost").hidden`)
+		b.seen("main", "已放行")
+		b.to("/console/item?id=" + url.QueryEscape(at) + "&done=1")
+	}
 }
 
 func TestTwoEditors(t *testing.T) {

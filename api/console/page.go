@@ -16,8 +16,11 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/index"
+	"jianguo/ingest"
 )
 
 //go:embed templates/*.html
@@ -195,7 +198,14 @@ func (p *page) fail(status int, sentence string) error {
 
 // error shows what an error means to an editor.
 func (p *page) error(err error) error {
+	var refused *jetstream.APIError
 	switch {
+	case errors.Is(err, ingest.ErrPending):
+		return p.fail(http.StatusServiceUnavailable, p.T("已经收到，等前面的稿件处理完就执行。再做一次之前，请先看“决定”。",
+			"It is stored, and will be done behind what waits in front of it: look at Decisions before you repeat it."))
+	case errors.As(err, &refused), errors.Is(err, nats.ErrDisconnected), errors.Is(err, jetstream.ErrNoStreamResponse):
+		return p.fail(http.StatusServiceUnavailable, p.T("没有执行：磁盘已满，或消息总线不通。请告诉运维，稍后再试。",
+			"Nothing was done: the disk is full, or the bus is away. Tell an operator, and try again later."))
 	case errors.Is(err, index.ErrNotFound):
 		return p.fail(http.StatusNotFound, p.T("没有这个编号。它可能还没有到达，或地址有误。",
 			"There is nothing of this number or id. It may not have arrived yet, or the address is wrong."))

@@ -81,6 +81,7 @@ document.addEventListener("click", (e) => {
 
 // A form is sent once, however often its button is pressed.
 document.addEventListener("htmx:beforeRequest", (e) => {
+  showLost(false);
   const form = e.target.closest("form");
   if (!form) return;
   if (form.dataset.sent) e.preventDefault();
@@ -90,6 +91,13 @@ document.addEventListener("htmx:afterRequest", (e) => {
   const form = e.target.closest("form");
   if (form) delete form.dataset.sent;
 });
+
+// Where no answer comes the page stays, and says so.
+function showLost(lost) {
+  const e = document.getElementById("lost");
+  if (e) e.hidden = !lost;
+}
+document.addEventListener("htmx:sendError", () => showLost(true));
 
 // A passage that moved: pointing at one side shows the other.
 for (const [event, on] of [["mouseover", true], ["mouseout", false]]) {
