@@ -64,7 +64,7 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 		return x
 	}
 	runs := x.findRuns(t)
-	g := gaps{a: later.tokens, b: earlier.tokens, most: limits.GapPairs, budget: limits.Pairs}
+	g := search{a: later.tokens, b: earlier.tokens, most: limits.GapPairs, budget: limits.Pairs}
 	g.fill(inOrder(runs, len(earlier.tokens)))
 	x.Partial = g.budget < 0
 	for _, m := range g.out {
@@ -79,7 +79,7 @@ func align(later, earlier *Doc, limits *Limits) *Alignment {
 		}
 	}
 	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
-	x.Later.Covered, x.Earlier.Covered = covered(x.Later.run), covered(x.Earlier.run)
+	x.Later.Covered, x.Earlier.Covered = float32(inRuns(x.Later.run, 1)), float32(inRuns(x.Earlier.run, 1))
 	x.fillSaid()
 	return x
 }
@@ -120,13 +120,15 @@ func (s *Side) mark(from, n int) {
 	}
 }
 
-// covered is the share of the tokens that are in a run.
-func covered(run []int32) float32 {
+// inRuns is the share of some tokens, by the longest run of each, that are in a run of at least so many.
+func inRuns(run []int32, least int) float64 {
 	n := 0
 	for _, r := range run {
-		n += int(min(r, 1))
+		if int(r) >= least {
+			n++
+		}
 	}
-	return float32(n) / float32(len(run))
+	return float64(n) / float64(max(1, len(run)))
 }
 
 // findRuns finds runs greedily from the left: at each token the longest run that begins there; among runs of equal
@@ -190,8 +192,8 @@ func inOrder(runs []Match, tokens int) (chain []Match) {
 	return chain
 }
 
-// gaps searches what lies between runs for shorter ones.
-type gaps struct {
+// A search looks for shorter runs in what lies between runs.
+type search struct {
 	a, b   []token
 	out    []Match
 	most   int // pairs of tokens of a gap that is searched
@@ -199,17 +201,17 @@ type gaps struct {
 	row    []int32
 }
 
-func (g *gaps) fill(chain []Match) {
+func (g *search) fill(chain []Match) {
 	a, b := 0, 0
 	for _, x := range append(chain, Match{Later: len(g.a), Earlier: len(g.b)}) {
-		g.search(a, x.Later, b, x.Earlier)
+		g.within(a, x.Later, b, x.Earlier)
 		g.add(x.Later, x.Earlier, x.N)
 		a, b = x.Later+x.N, x.Earlier+x.N
 	}
 }
 
 // add appends a match behind the last one, or lengthens that.
-func (g *gaps) add(a, b, n int) {
+func (g *search) add(a, b, n int) {
 	if n == 0 {
 		return
 	}
@@ -220,9 +222,9 @@ func (g *gaps) add(a, b, n int) {
 	g.out = append(g.out, Match{Later: a, Earlier: b, N: n})
 }
 
-// search adds what two gaps have in common: equal ends, and the longest run between them, where the gaps are searched
+// within adds what two gaps have in common: equal ends, and the longest run between them, where the gaps are searched
 // again (Ratcliff & Obershelp 1988).
-func (g *gaps) search(a0, a1, b0, b1 int) {
+func (g *search) within(a0, a1, b0, b1 int) {
 	n := commonPrefix(g.a[a0:a1], g.b[b0:b1])
 	g.add(a0, b0, n)
 	a0, b0 = a0+n, b0+n
@@ -234,9 +236,9 @@ func (g *gaps) search(a0, a1, b0, b1 int) {
 	work := (a1 - a0) * (b1 - b0)
 	if g.budget -= work; work > 0 && work <= g.most && g.budget >= 0 {
 		if i, j, k := g.longest(a0, a1, b0, b1); k >= leastRun(max(a1-a0, b1-b0)) {
-			g.search(a0, i, b0, j)
+			g.within(a0, i, b0, j)
 			g.add(i, j, k)
-			g.search(i+k, a1, j+k, b1)
+			g.within(i+k, a1, j+k, b1)
 		}
 	}
 	g.add(a1, b1, n)
@@ -255,7 +257,7 @@ func leastRun(gap int) int {
 }
 
 // longest is the longest common run of two gaps, the first of several.
-func (g *gaps) longest(a0, a1, b0, b1 int) (i, j, n int) {
+func (g *search) longest(a0, a1, b0, b1 int) (i, j, n int) {
 	g.row = append(g.row[:0], make([]int32, b1-b0+1)...)
 	for a := a0; a < a1; a++ {
 		id := g.a[a].id
@@ -295,17 +297,31 @@ func (x *Alignment) move(r Match) {
 	}
 }
 
-// between calls f with what lies between the matches that did not move, of two texts of so many tokens: tokens a0 to a1
-// of the later text, b0 to b1 of the earlier one.
-func between(matches []Match, later, earlier int, f func(a0, a1, b0, b1 int)) {
+// A gap is what lies between matches: tokens a0 to a1 of the later text, b0 to b1 of the earlier one.
+type gap struct{ a0, a1, b0, b1 int }
+
+// both reports whether both texts have tokens there.
+func (g gap) both() bool { return g.a0 < g.a1 && g.b0 < g.b1 }
+
+// longer is the number of tokens of the text that has more.
+func (g gap) longer() int { return max(g.a1-g.a0, g.b1-g.b0) }
+
+// between are the gaps of the matches that did not move, of two texts of so many tokens.
+func between(matches []Match, later, earlier int) (out []gap) {
 	a, b := 0, 0
 	for _, m := range append(slices.Clip(matches), Match{Later: later, Earlier: earlier}) {
 		if m.Moved {
 			continue
 		}
 		if m.Later > a || m.Earlier > b {
-			f(a, m.Later, b, m.Earlier)
+			out = append(out, gap{a, m.Later, b, m.Earlier})
 		}
 		a, b = m.Later+m.N, m.Earlier+m.N
 	}
+	return out
+}
+
+// gaps are those of all matches.
+func (x *Alignment) gaps() []gap {
+	return between(x.Matches, len(x.Later.tokens), len(x.Earlier.tokens))
 }

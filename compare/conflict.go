@@ -65,11 +65,16 @@ func (x *Alignment) Gaps(f func(later, earlier Span)) {
 	l, e := &x.Later, &x.Earlier
 	within := func(m Match) bool { return m.N == 1 && l.withinWord(m.Later) && e.withinWord(m.Earlier) }
 	matches := slices.DeleteFunc(slices.Clone(x.Matches), within)
-	between(matches, len(l.tokens), len(e.tokens), func(a0, a1, b0, b1 int) {
-		if a0 < a1 && b0 < b1 && max(a1-a0, b1-b0) <= slotMost {
-			f(l.span(a0, a1), e.span(b0, b1))
+	for _, g := range between(matches, len(l.tokens), len(e.tokens)) {
+		if g.both() && g.longer() <= slotMost {
+			f(x.spans(g))
 		}
-	})
+	}
+}
+
+// spans are the stretches of a gap that both texts have.
+func (x *Alignment) spans(g gap) (later, earlier Span) {
+	return x.Later.span(g.a0, g.a1), x.Earlier.span(g.b0, g.b1)
 }
 
 // withinWord reports whether a token is part of a longer word.
@@ -238,21 +243,24 @@ func (x *Alignment) denial() string {
 
 // exchanged reports whether words of a sentence have changed places: both texts have a pair of tokens in a row, a Latin
 // word or a number outside of what is common in order, or each has at one place what the other one has at another.
-func (x *Alignment) exchanged() (found bool) {
+func (x *Alignment) exchanged() bool {
 	if !x.sentence() || x.limits.Off == "exchanged" {
 		return false
 	}
 	var later, earlier [][2]uint32
 	places := map[[2]string]bool{}
-	between(x.Matches, len(x.Later.tokens), len(x.Earlier.tokens), func(a0, a1, b0, b1 int) {
-		later, earlier = x.Later.pairs(later, x.Earlier.Doc, a0, a1), x.Earlier.pairs(earlier, x.Later.Doc, b0, b1)
-		if a0 < a1 && b0 < b1 {
-			ours, theirs := x.Later.text(x.Later.span(a0, a1)), x.Earlier.text(x.Earlier.span(b0, b1))
-			places[[2]string{ours, theirs}] = true
-			found = found || places[[2]string{theirs, ours}]
+	for _, g := range x.gaps() {
+		later = x.Later.pairs(later, x.Earlier.Doc, g.a0, g.a1)
+		earlier = x.Earlier.pairs(earlier, x.Later.Doc, g.b0, g.b1)
+		if g.both() {
+			a, b := x.spans(g)
+			ours, theirs := x.Later.text(a), x.Earlier.text(b)
+			if places[[2]string{ours, theirs}] = true; places[[2]string{theirs, ours}] {
+				return true
+			}
 		}
-	})
-	return found || slices.ContainsFunc(later, func(pair [2]uint32) bool { return slices.Contains(earlier, pair) })
+	}
+	return slices.ContainsFunc(later, func(pair [2]uint32) bool { return slices.Contains(earlier, pair) })
 }
 
 // pairs appends the pairs of tokens in a row, and the Latin words and numbers, without those of clauses that the other
@@ -284,31 +292,24 @@ type form struct {
 // form compares two texts as fillings of one form.
 func (x *Alignment) form() (f form) {
 	l, e := x.Later.Doc, x.Earlier.Doc
-	g := Agreement{sought: x.limits.Sought}
-	between(x.Matches, len(l.tokens), len(e.tokens), func(a0, a1, b0, b1 int) {
-		p, noun := x.wordsAt(a0, a1, b0, b1)
-		switch {
-		case p[0] == "" && (a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > x.placeMost()):
+	seek, most := Agreement{sought: x.limits.Sought}, slotMost
+	if x.short() {
+		most = fillingMost
+	}
+	for _, g := range x.gaps() {
+		if !g.both() || g.longer() > most {
 			f.added++
-		case p[0] == "" || g.has(e, p[0]) || g.has(l, p[1]):
-		default:
+		} else if a, b, ok := x.wordsAt(g); ok && !seek.has(e, l.text(a)) && !seek.has(l, e.text(b)) {
+			noun := l.noun(a) && e.noun(b)
 			if f.slots++; noun {
 				f.nouns++
 			}
 			if f.slots == 1 || noun && f.nouns == 1 {
-				f.words = p
+				f.words = [2]string{l.text(a), e.text(b)}
 			}
 		}
-	})
-	return f
-}
-
-// placeMost is the length in tokens of the longest place of a form.
-func (x *Alignment) placeMost() int {
-	if x.short() {
-		return fillingMost
 	}
-	return slotMost
+	return f
 }
 
 // anotherMatter reports whether two fillings are of two matters: in short texts one slot is enough, in a sentence
@@ -342,28 +343,25 @@ func (d *Doc) clauseOf(words string) string {
 	return d.text(d.Clause(max(0, strings.Index(d.Form, words))))
 }
 
-// wordsAt is what two texts say at a place within a clause, in whole words; empty: one says nothing there. A single
-// character tells volumes or colours apart as a clause, too.
-func (x *Alignment) wordsAt(a0, a1, b0, b1 int) (words [2]string, noun bool) {
+// wordsAt is what two texts say at a place within a clause, in whole words. A single character tells volumes or
+// colours apart as a clause, too.
+func (x *Alignment) wordsAt(g gap) (later, earlier Span, ok bool) {
 	l, e := &x.Later, &x.Earlier
-	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > x.placeMost() {
-		return words, false
-	}
 	both := func(a, b int) bool { // both texts go on with one token
 		return min(a, b) >= 0 && a < len(l.tokens) && b < len(e.tokens) && l.tokens[a].id == e.tokens[b].id
 	}
-	within := !l.begins(a0) && !e.begins(b0) || both(a1, b1) && !l.begins(a1) && !e.begins(b1)
-	if !within && max(a1-a0, b1-b0) > 1 {
-		return words, false
+	within := !l.begins(g.a0) && !e.begins(g.b0) || both(g.a1, g.b1) && !l.begins(g.a1) && !e.begins(g.b1)
+	if !within && g.longer() > 1 {
+		return later, earlier, false
 	}
-	for (l.inWord(a0) || e.inWord(b0)) && both(a0-1, b0-1) {
-		a0, b0 = a0-1, b0-1
+	for (l.inWord(g.a0) || e.inWord(g.b0)) && both(g.a0-1, g.b0-1) {
+		g.a0, g.b0 = g.a0-1, g.b0-1
 	}
-	for both(a1, b1) && (l.inWord(a1) || e.inWord(b1)) {
-		a1, b1 = a1+1, b1+1
+	for both(g.a1, g.b1) && (l.inWord(g.a1) || e.inWord(g.b1)) {
+		g.a1, g.b1 = g.a1+1, g.b1+1
 	}
-	a, b := l.span(a0, a1), e.span(b0, b1)
-	return [2]string{l.text(a), e.text(b)}, l.noun(a) && e.noun(b)
+	later, earlier = x.spans(g)
+	return later, earlier, true
 }
 
 // inWord reports whether a word begins before a token, and has it.

@@ -254,14 +254,12 @@ func (x *Alignment) retold(l *Limits) bool {
 }
 
 // newName reports whether the later text has a name of its own that the earlier one has nowhere.
-func (x *Alignment) newName() (found bool) {
+func (x *Alignment) newName() bool {
 	l, e := x.Later.Doc, x.Earlier.Doc
-	between(x.Matches, len(l.tokens), len(e.tokens), func(a0, a1, _, _ int) {
-		found = found || a0 < a1 && slices.ContainsFunc(l.names(l.span(a0, a1)), func(n Span) bool {
-			return !e.Has(l.text(n))
-		})
+	fresh := func(name Span) bool { return !e.Has(l.text(name)) }
+	return slices.ContainsFunc(x.gaps(), func(g gap) bool {
+		return g.a0 < g.a1 && slices.ContainsFunc(l.names(l.span(g.a0, g.a1)), fresh)
 	})
-	return found
 }
 
 // twoHeadlines reports whether both texts have headlines that have less than half in common.

@@ -36,30 +36,15 @@ func (x *Alignment) twoSubjects() bool {
 }
 
 // opening is the share of a text's opening that the other one has.
-func (s *Side) opening(l *Limits) float64 {
-	known, opening := 0, s.run[:min(len(s.run), l.Opening)]
-	for _, run := range opening {
-		if int(run) >= l.Run {
-			known++
-		}
-	}
-	return float64(known) / float64(max(1, len(opening)))
-}
+func (s *Side) opening(l *Limits) float64 { return inRuns(s.run[:min(len(s.run), l.Opening)], l.Run) }
 
 // SameMatter reports whether the later text shares with two earlier ones enough of what it shares with one. A round-up
 // shares something else with each.
 func SameMatter(x, y *Alignment) bool {
-	a, b, both := 0, 0, 0
+	a, b, both, least := 0, 0, 0, x.limits.Run
 	for i, run := range x.Later.run {
-		inX, inY := int(run) >= x.limits.Run, int(y.Later.run[i]) >= x.limits.Run
-		switch {
-		case inX && inY:
-			both++
-		case inX:
-			a++
-		case inY:
-			b++
-		}
+		inX, inY := min(int(run)/least, 1), min(int(y.Later.run[i])/least, 1)
+		a, b, both = a+inX, b+inY, both+inX*inY
 	}
-	return both > 0 && float64(both) >= x.limits.Both*float64(both+min(a, b))
+	return both > 0 && float64(both) >= x.limits.Both*float64(min(a, b))
 }

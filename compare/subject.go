@@ -35,15 +35,14 @@ func (x *Alignment) headlines() (later, earlier string) {
 	if a, b := x.Later.latinSubject(e), x.Earlier.latinSubject(l); a != "" && b != "" {
 		return a, b
 	}
-	g := gaps{a: l.title, b: e.title, most: x.limits.GapPairs, budget: x.limits.GapPairs}
+	g := search{a: l.title, b: e.title, most: x.limits.GapPairs, budget: x.limits.GapPairs}
 	g.fill(nil)
-	part := func(a0, a1, b0, b1 int) {
-		if later == "" || earlier == "" {
-			later, earlier = l.subject(a0, a1, e), e.subject(b0, b1, l)
+	parts := []gap{{0, len(l.title), 0, len(e.title)}}
+	for _, p := range append(parts, between(g.out, len(l.title), len(e.title))...) {
+		if later, earlier = l.subject(p.a0, p.a1, e), e.subject(p.b0, p.b1, l); later != "" && earlier != "" {
+			break
 		}
 	}
-	part(0, len(l.title), 0, len(e.title))
-	between(g.out, len(l.title), len(e.title), part)
 	return later, earlier
 }
 
