@@ -23,6 +23,9 @@ func TestPrecision(t *testing.T) {
 			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", c.right, c.right+c.wrong, p.Low, p.High, c.low, c.high)
 		}
 	}
+	if low, high := verdict.Wilson(0, 0); low != 0 || high != 1 {
+		t.Errorf("of nothing: %g to %g", low, high)
+	}
 	if p := newPrecision(0, 0); !math.IsNaN(p.Share) {
 		t.Error("nothing was measured, and yet there is a share")
 	}

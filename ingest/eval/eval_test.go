@@ -267,19 +267,6 @@ func TestReadTextPair(t *testing.T) {
 	}
 }
 
-// TestWilson: values from Newcombe (1998), table I.
-func TestWilson(t *testing.T) {
-	for _, c := range []struct {
-		n, of     int
-		low, high float64
-	}{{81, 263, .2553, .3662}, {15, 148, .0624, .1605}, {0, 20, 0, .1611}, {1, 29, .0061, .1718}, {0, 0, 0, 1}} {
-		low, high := index.Wilson(c.n, c.of)
-		if math.Abs(low-c.low) > 1e-4 || math.Abs(high-c.high) > 1e-4 {
-			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", c.n, c.of, low, high, c.low, c.high)
-		}
-	}
-}
-
 // TestShingles compares the hashed sets with sets of strings.
 func TestShingles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
