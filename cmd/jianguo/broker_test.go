@@ -26,6 +26,7 @@ type relay struct {
 	listener net.Listener
 	to       atomic.Pointer[string] // nil: connections are closed
 	frozen   sync.RWMutex           // held for writing while nothing is to pass
+	narrow   func(client net.Conn) net.Conn
 }
 
 // tap is a connection whose data passes only while its relay is not frozen.
@@ -72,8 +73,12 @@ func (r *relay) forward() {
 			if err != nil {
 				return // it stopped just now
 			}
+			from := client
+			if r.narrow != nil {
+				from = r.narrow(client)
+			}
 			go func() {
-				_, _ = io.Copy(inside, tap{client, &r.frozen})
+				_, _ = io.Copy(inside, tap{from, &r.frozen})
 				_ = inside.Close()
 			}()
 			_, _ = io.Copy(client, tap{inside, &r.frozen})

@@ -55,62 +55,21 @@ func (h records) bytes() (n int) {
 	return n
 }
 
-// narrow is a way to a Redis on which so many bytes pass, and then no more.
+// narrow is a client's connection on which bytes pass while any remain, and then no more until it is cut.
 type narrow struct {
-	listener  net.Listener
-	remaining atomic.Int64
-	closed    chan struct{}
+	net.Conn
+	remaining *atomic.Int64
+	cut       chan struct{}
 }
 
-func startNarrow(t *testing.T, to string, bytes int64) *narrow {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+func (n narrow) Read(p []byte) (int, error) {
+	read, err := n.Conn.Read(p)
+	remaining := int(n.remaining.Add(-int64(read)))
+	if remaining < 0 && read+remaining <= 0 {
+		<-n.cut
+		return 0, io.EOF
 	}
-	n := &narrow{listener: l, closed: make(chan struct{})}
-	n.remaining.Store(bytes)
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return // cut
-			}
-			inside, err := net.Dial("tcp", to)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			go func() { _, _ = io.Copy(client, inside) }()
-			go n.pass(client, inside)
-		}
-	}()
-	return n
-}
-
-// pass sends on what a client sends, and closes its connections at the end of it, or when the way is cut.
-func (n *narrow) pass(client, inside net.Conn) {
-	defer client.Close()
-	defer inside.Close()
-	for b := make([]byte, 4096); ; {
-		read, err := client.Read(b)
-		remaining := n.remaining.Add(-int64(read))
-		if _, werr := inside.Write(b[:max(0, int64(read)+min(0, remaining))]); err != nil || werr != nil {
-			return
-		}
-		if remaining < 0 {
-			<-n.closed
-			return
-		}
-	}
-}
-
-// full reports whether no more bytes pass.
-func (n *narrow) full() bool { return n.remaining.Load() < 0 }
-
-func (n *narrow) cut() {
-	_ = n.listener.Close()
-	close(n.closed)
+	return read + min(0, remaining), err
 }
 
 // stateDB opens the file of histories of a data directory that no process uses.
@@ -280,8 +239,12 @@ func TestMigrateKilled(t *testing.T) {
 		switch more := users - had; { // else at any time: before the first record, or after the last one
 		case more <= 0:
 		case i%3 == 0: // Redis never sees more than a part, which may end in the middle of a page
-			way := startNarrow(t, addr, int64(model.bytes()*more/users*(20+rand.IntN(60))/100))
-			args, moment, cut = slices.Concat(command[:len(command)-1], []string{"redis://" + way.listener.Addr().String()}), way.full, way.cut
+			way, n := startRelay(t), narrow{remaining: new(atomic.Int64), cut: make(chan struct{})}
+			n.remaining.Store(int64(model.bytes() * more / users * (20 + rand.IntN(60)) / 100))
+			way.narrow = func(client net.Conn) net.Conn { return narrow{client, n.remaining, n.cut} }
+			way.to.Store(&addr)
+			args = slices.Concat(command[:len(command)-1], []string{"redis://" + way.listener.Addr().String()})
+			moment, cut = func() bool { return n.remaining.Load() < 0 }, func() { close(n.cut) }
 		case i%3 == 1:
 			least := had + rand.IntN(more)
 			moment = func() bool { return keys() > least }
