@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // decoders are the functions that read bytes from outside of the process, and the fuzz
@@ -71,9 +73,7 @@ func TestDecodersAreFuzzed(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 	}
 	for name, target := range decoders {
 		if target != "" && !targets[target] {

@@ -37,9 +37,7 @@ func served(t *testing.T) datadir.Holder {
 	cmd := exec.Command(filepath.Join(testbed.Programs(t), "jianguo"), "serve", "--data", data,
 		"--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	cmd.Stderr = log
-	if err := testbed.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, testbed.Start(cmd))
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {
@@ -86,18 +84,12 @@ func publisher(from string, service string) func(it *ingest.Item) (status int, a
 func onBus(t *testing.T, url string) func(it *ingest.Item) (status int, after string, err error) {
 	t.Helper()
 	nc, err := nats.Connect(url, nats.CustomInboxPrefix(bus.AnonymousInbox))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	p, err := ingest.NewPublisher(js)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return func(it *ingest.Item) (int, string, error) {
 		body, err := json.Marshal(it)
 		if err != nil {
@@ -124,14 +116,10 @@ func TestGreedyPublisher(t *testing.T) {
 	})
 	t.Run("bus", func(t *testing.T) { greed(t, onBus(t, service.NATS), onBus(t, service.NATS), 0) })
 	res, err := http.Get(service.HTTP + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer res.Body.Close()
 	metrics, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	upTo := func(tokens string) string { // how many articles
 		_, count, _ := strings.Cut(string(metrics), `jianguo_index_judged_tokens_bucket{le="`+tokens+`"} `)
 		count, _, _ = strings.Cut(count, "\n")

@@ -33,9 +33,7 @@ func tableAlphabets(t *testing.T) (out []string) {
 	for table, column := range map[string]int{"units.tsv": 0, "denials.txt": 0, "lookalikes.txt": 0, "variants.txt": 0,
 		"residue.txt": 0, "df.txt": 0} {
 		file, err := data.FS.ReadFile("tables/" + table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		n := 0
 		for line := range strings.Lines(string(file)) {
 			if n++; line[0] == '#' || table == "df.txt" && n%97 > 0 || line == "\n" {
@@ -167,9 +165,7 @@ func edited(text string, every int) string {
 // the long one.
 func TestGrowth(t *testing.T) {
 	seg, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	type pair func(bytes int) (later, earlier *ingest.Item)
 	pairs := map[string]pair{}
 	repeat := func(piece string) {

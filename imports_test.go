@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // arrows are the imports of ours that a package and its sub-packages may have, by
@@ -121,9 +123,7 @@ func TestImportArrows(t *testing.T) {
 // TestGseLivesInSegment: the segmenter can be exchanged in one place.
 func TestGseLivesInSegment(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	users := 0
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
@@ -156,9 +156,7 @@ func TestFetchesNoURL(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for path := range with {
 		if path != "cmd/jianguo/health.go" && !strings.HasPrefix(path, "cmd/jianguo-bench/") && !strings.HasPrefix(path, "examples/") {
 			t.Errorf("%s has a client of HTTP", path)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // TestPromises: every promise of docs/promises.md stands in its document in these words,
@@ -13,15 +15,11 @@ import (
 func TestPromises(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.FromSlash(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return strings.Join(strings.Fields(string(text)), " ")
 	}
 	page, err := os.ReadFile(filepath.Join("docs", "promises.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	promises := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
@@ -42,15 +40,11 @@ func TestPromises(t *testing.T) {
 			folder, name = ".", test
 		}
 		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(folder), "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		found := false
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			found = found || strings.Contains(string(text), "\nfunc "+name+"(t *testing.T")
 		}
 		if !found {
@@ -65,9 +59,7 @@ func TestPromises(t *testing.T) {
 // TestDefences: each defence of SECURITY.md has tests. TestNamedTestsExist holds their names.
 func TestDefences(t *testing.T) {
 	page, err := os.ReadFile("SECURITY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defences := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
@@ -98,22 +90,14 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	files, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	more, err := filepath.Glob("docs/decisions/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for _, file := range append(append(files, more...), "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "README.md") {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		for _, m := range testName.FindAllStringSubmatch(string(text), -1) {
 			if !tests[m[1]] {
 				t.Errorf("%s names %s, and there is no such test", file, m[1])
@@ -125,9 +109,7 @@ func TestNamedTestsExist(t *testing.T) {
 // TestLogLines: the service logs each message of the table in docs/OPERATIONS.md in these words.
 func TestLogLines(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("docs", "OPERATIONS.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var source strings.Builder
 	err = filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -137,9 +119,7 @@ func TestLogLines(t *testing.T) {
 		source.Write(file)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	code := regexp.MustCompile(`"\+\s+"`).ReplaceAllString(source.String(), "")
 	lines := regexp.MustCompile("(?m)^\\| (?:ERROR|WARN|INFO) \\| `([^`]+)`").FindAllStringSubmatch(string(page), -1)
 	for _, line := range lines {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // The sizes above which code is hard to read. Tests are not counted.
@@ -55,9 +57,7 @@ func TestSizes(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for folder, n := range packages {
 		if n > packageLines {
 			t.Errorf("%s has %d lines, at most %d", folder, n, packageLines)
@@ -77,9 +77,7 @@ const lineColumns = 120
 func narrow(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for i, line := range strings.Split(string(text), "\n") {
 		columns := 0
 		for _, r := range line {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jianguo/data"
+	"jianguo/internal/testbed"
 )
 
 type sampleItem struct {
@@ -36,9 +37,7 @@ type sampleRow struct {
 func readLines[T any](t *testing.T, name string) []T {
 	t.Helper()
 	raw, err := data.FS.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var out []T
 	lines := bufio.NewScanner(bytes.NewReader(raw))
 	lines.Buffer(nil, 1<<20)
@@ -116,9 +115,7 @@ func TestSampleItems(t *testing.T) {
 func TestSampleExpected(t *testing.T) {
 	items, rows := readSample(t)
 	readme, err := data.FS.ReadFile("sample/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	earlier := map[string]sampleRow{}
 	published := map[string]time.Time{}
 	for i, row := range rows {

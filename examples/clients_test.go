@@ -40,17 +40,13 @@ func startServer(t *testing.T) (url string) {
 	dir := t.TempDir()
 	binary := filepath.Join(testbed.Programs(t), "jianguo")
 	tokens := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(tokens, []byte(hashes), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(tokens, []byte(hashes), 0o600))
 	data := filepath.Join(dir, "data")
 	cmd := exec.Command(binary, "serve", "--data", data, "--listen", "127.0.0.1:0",
 		"--nats-listen", "127.0.0.1:0", "--durability", "relaxed", "--tokens", tokens)
 	var log bytes.Buffer
 	cmd.Stderr, cmd.Stdout = &log, &log
-	if err := testbed.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, testbed.Start(cmd))
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
 	t.Cleanup(func() {
@@ -108,9 +104,7 @@ func TestClients(t *testing.T) {
 	url := startServer(t)
 	dir := t.TempDir()
 	python, err := filepath.Abs("python/client.py")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for name, c := range map[string]struct{ build, run []string }{ // build: the folder, the command
 		"go":     {[]string{"..", "go", "build", "-o", filepath.Join(dir, "go-client"), "./examples/go"}, []string{filepath.Join(dir, "go-client")}},
 		"cpp":    {[]string{"cpp", "g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2", "-o", filepath.Join(dir, "cpp-client"), "client.cpp", "-lcurl"}, []string{filepath.Join(dir, "cpp-client")}},
@@ -140,9 +134,7 @@ func TestClients(t *testing.T) {
 func TestPythonTriesAgain(t *testing.T) {
 	t.Parallel()
 	url, err := url.Parse(startServer(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(url)
 	var asked atomic.Int64
 	flaky := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,28 +188,20 @@ func TestFeed(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	if err := os.WriteFile(articles, lines, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(articles, lines, 0o600))
 	cmd := exec.Command("python3", "-Werror", "feed.py", service, articles, token)
 	cmd.Dir, cmd.Stderr = "python", os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = testbed.Start(cmd)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	titles := func(resp *http.Response, err error) (list []string) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer resp.Body.Close()
 		page, _ := io.ReadAll(resp.Body)
 		for _, m := range regexp.MustCompile(`<button>title of (\w+)</button>`).FindAllSubmatch(page, -1) {
@@ -243,9 +227,7 @@ func TestFeed(t *testing.T) {
 func TestClientsAreShort(t *testing.T) {
 	for _, name := range []string{"java/ExposureClient.java", "cpp/client.cpp", "go/main.go", "python/client.py", "python/feed.py"} {
 		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer f.Close()
 		lines := 0
 		for sc := bufio.NewScanner(f); sc.Scan(); lines++ {

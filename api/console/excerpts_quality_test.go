@@ -21,6 +21,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/testbed"
 )
 
 const (
@@ -48,9 +49,7 @@ func articles(t *testing.T) (out []article) {
 		out = append(out, article{it.ID, it.Title, it.Body})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return out
 }
 
@@ -81,9 +80,7 @@ func (b *browser) paste(text string) (ids []string, nothing bool) {
 		resp.Body.Close()
 		resp, err = b.client.Get(b.url + resp.Header.Get("Location"))
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testbed.OK(b.t, err)
 	defer resp.Body.Close()
 	page, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode >= 400 || len(page) > bodyMost {
@@ -95,9 +92,7 @@ func (b *browser) paste(text string) (ids []string, nothing bool) {
 	}
 	for _, m := range headlineOf.FindAllSubmatch(page, -1) {
 		id, err := url.QueryUnescape(string(m[1]))
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		testbed.OK(b.t, err)
 		ids = append(ids, id)
 	}
 	return ids, bytes.Contains(page, []byte("未收录"))
@@ -111,9 +106,7 @@ func TestExcerpts(t *testing.T) {
 	forms := make([]string, corpusItems)
 	for i, a := range all[:corpusItems] {
 		line, err := json.Marshal(map[string]string{"id": a.id, "title": a.title, "body": a.body})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		corpus.Write(append(line, '\n'))
 		forms[i] = plain(a.title + a.body)
 	}
@@ -123,14 +116,10 @@ func TestExcerpts(t *testing.T) {
 	}
 	defer r.Close()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	b := &browser{t: t, url: r.URL, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	home, err := b.client.Get(r.URL + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	page, err := io.ReadAll(home.Body)
 	home.Body.Close()
 	if m := formOf.FindSubmatch(page); err == nil && m != nil {
@@ -140,9 +129,7 @@ func TestExcerpts(t *testing.T) {
 	duplicate := map[string]string{} // the plain text of each rejected one, by id
 	for i, a := range all[:corpusItems] {
 		it, err := r.Index.Item(t.Context(), a.id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if it.Event.Verdict == index.Duplicate {
 			duplicate[a.id] = forms[i]
 			if len(rejected) < pasted {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
+
+	"jianguo/internal/testbed"
 )
 
 // TestRead: files as other programs leave them are read, from a file of any name and from standard input; an error
@@ -41,9 +43,7 @@ func TestRead(t *testing.T) {
 		"no header":     {zip("a\n")[:5], "unexpected EOF", nil},
 	} {
 		file := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(file, []byte(c.file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(file, []byte(c.file), 0o600))
 		for _, from := range []string{file, "-"} {
 			var got []string
 			err := Read(strings.NewReader(c.file), from, func(n int, line []byte) error {
@@ -91,9 +91,7 @@ func TestWithPublishedAt(t *testing.T) {
 			continue
 		}
 		var was, is map[string]any
-		if err := json.Unmarshal([]byte(c.line), &was); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, json.Unmarshal([]byte(c.line), &was))
 		if err := json.Unmarshal(got, &is); err != nil {
 			t.Fatalf("%s became %s: %v", c.line, got, err)
 		}

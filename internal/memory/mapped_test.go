@@ -8,15 +8,15 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"jianguo/internal/testbed"
 )
 
 // mappedBytes is how much memory the process has addresses for.
 func mappedBytes(t *testing.T) int64 {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var pages int64
 	if _, err := fmt.Sscan(string(raw), &pages); err != nil {
 		t.Fatal(err)

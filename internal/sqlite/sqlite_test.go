@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // TestCreate: a new file has the pages and the format given, and one that exists keeps its own.
@@ -14,13 +16,9 @@ func TestCreate(t *testing.T) {
 		t.Error("a file that is missing has a format")
 	}
 	for i, size := range []int{8192, 4096} {
-		if err := Create(ctx, path, size, 7+i); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, Create(ctx, path, size, 7+i))
 		db, err := Open(path, Creates, "NORMAL")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		sizes, err := Column[int](ctx, db, `PRAGMA page_size`)
 		if err != nil || !slices.Equal(sizes, []int{8192}) {
 			t.Errorf("asked for %d: %v %v", size, sizes, err)
@@ -28,8 +26,6 @@ func TestCreate(t *testing.T) {
 		if format, ok := Format(path); !ok || format != 7 {
 			t.Errorf("format %d, %t", format, ok)
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, db.Close())
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // TestSums: the program and SQLite compute the same checksum, in four bytes of a row. A row with
@@ -12,9 +14,7 @@ import (
 func TestSums(t *testing.T) {
 	ctx := context.Background()
 	db, err := Open(filepath.Join(t.TempDir(), "a.db"), Creates, "NORMAL")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer db.Close()
 	exec := func(query string, args ...any) {
 		t.Helper()
@@ -24,9 +24,7 @@ func TestSums(t *testing.T) {
 	}
 	verify := func() (wrong int) {
 		t.Helper()
-		if err := VerifySums(ctx, db, func(error) { wrong++ }); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, VerifySums(ctx, db, func(error) { wrong++ }))
 		return wrong
 	}
 	exec(`CREATE TABLE rows (number INTEGER PRIMARY KEY, value, sum INTEGER)`)

@@ -64,6 +64,14 @@ var Race = func() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }()
 
+// OK ends a test at an error.
+func OK(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Sequential returns the cases of a test in which nothing runs at the same time. The race
 // detector can find nothing there and makes each case many times slower, so in the short tier
 // under it only a sixth of them is tried.
