@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"jianguo/internal/testbed"
 )
 
 // TestDamagedLetters: a dead letter that is damaged on the disk is listed; where the server removes
@@ -19,20 +21,14 @@ func TestDamagedLetters(t *testing.T) {
 	ctx, dir, log := t.Context(), t.TempDir(), new(bytes.Buffer)
 	open := func() (*DeadLetters, func()) {
 		b, err := Start(Config{Dir: dir, Gates: GatedStreams(), Logger: slog.New(slog.NewTextHandler(log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		nc, err := b.Connect()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if _, err := EnsureStreams(ctx, JetStream(nc), b, StreamsConfig{}); err != nil {
 			t.Fatal(err)
 		}
 		d, err := OpenDead(ctx, nc, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return d, func() {
 			nc.Close()
 			b.Close()
@@ -41,22 +37,16 @@ func TestDamagedLetters(t *testing.T) {
 	d, end := open()
 	for n := range 5 {
 		l := DeadLetter{Subject: SubjectPublish, Data: fmt.Append(nil, "payload ", n), Arrived: time.Now(), Reason: "why"}
-		if err := Bury(ctx, d.js, SubjectDead, fmt.Sprint(n), &l); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, Bury(ctx, d.js, SubjectDead, fmt.Sprint(n), &l))
 	}
-	if err := d.Drop(ctx, 2); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, d.Drop(ctx, 2))
 	end()
 	blocks := filepath.Join(dir, "jetstream", "$G", "streams", StreamDead, "msgs")
 	block, err := os.ReadFile(filepath.Join(blocks, "1.blk"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(blocks, "1.blk"), bytes.Replace(block, []byte("payload 3"), []byte("pAyload 3"), 1), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	d, end = open()
 	letters, err := d.List(ctx, 0, 9)
 	said := ""

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/testbed"
 )
 
 // Where the stream has stored messages and the gate dies before it says so,
@@ -122,9 +124,7 @@ func TestGateClose(t *testing.T) {
 	var futures []jetstream.PubAckFuture
 	for i := range 3000 {
 		f, err := js.PublishAsync("s.a", []byte(strconv.Itoa(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		futures = append(futures, f)
 	}
 	<-futures[0].Ok()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/testbed"
 )
 
 // createdAlready is for Embedded.Create where the stream exists.
@@ -31,9 +33,7 @@ func TestGateNotOpen(t *testing.T) {
 				}
 			}
 			if name == "no file" {
-				if err := os.RemoveAll(filepath.Join(g.bus.streamDir("S"), "msgs")); err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, os.RemoveAll(filepath.Join(g.bus.streamDir("S"), "msgs")))
 			}
 			err := g.bus.Create(t.Context(), "S", createdAlready)
 			if (err == nil) != (name == "in the file") {
@@ -49,9 +49,7 @@ func TestPurgeable(t *testing.T) {
 	t.Parallel()
 	g := newGated(t, t.TempDir(), jetstream.StreamConfig{MaxBytes: 24 << 20}, nil)
 	stream, err := g.js.Stream(t.Context(), "S")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	msgs := filepath.Join(g.bus.streamDir("S"), "msgs")
 	removed := 0
 	for i := range 600 {
@@ -68,9 +66,7 @@ func TestPurgeable(t *testing.T) {
 			t.Fatalf("of %d messages those before %d", applied, before)
 		}
 		files := blockFiles(t, msgs)
-		if err := stream.Purge(t.Context(), jetstream.WithPurgeSequence(before)); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, stream.Purge(t.Context(), jetstream.WithPurgeSequence(before)))
 		for name, now := range blockFiles(t, msgs) {
 			if then := files[name]; !os.SameFile(now, then) || now.Size() != then.Size() {
 				t.Fatalf("%s was rewritten", name)
@@ -93,9 +89,7 @@ func TestPurgeable(t *testing.T) {
 func blockFiles(t *testing.T, dir string) map[string]os.FileInfo {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.blk"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	files := map[string]os.FileInfo{}
 	for _, name := range names {
 		if files[name], err = os.Stat(name); err != nil {
@@ -120,9 +114,7 @@ func TestSyncedAgain(t *testing.T) {
 	publish := func() uint64 {
 		t.Helper()
 		ack, err := g.js.Publish(ctx, "s.a", []byte("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return ack.Sequence
 	}
 	for range 3 {
@@ -131,15 +123,11 @@ func TestSyncedAgain(t *testing.T) {
 		if err == nil {
 			err = stream.Purge(ctx)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		synced(publish() + 5)
 	}
 	c := jetstream.StreamConfig{Name: "S", Subjects: []string{"s.a", "s.b.*"}}
-	if err := g.js.DeleteStream(ctx, "S"); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, g.js.DeleteStream(ctx, "S"))
 	if _, err := g.js.CreateStream(ctx, c); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/testbed"
 )
 
 // gated is a bus with a stream that has a gate, and one without.
@@ -25,9 +27,7 @@ type gated struct {
 func newGated(t *testing.T, dir string, stream jetstream.StreamConfig, fail func(string) error) *gated {
 	t.Helper()
 	g := startGated(t, &stream, Config{Dir: dir, Fail: fail, Gates: []GatedStream{{Name: "S", Subjects: []string{"s.a", "s.b.*"}}}})
-	if err := g.bus.Create(t.Context(), "S", createdAlready); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, g.bus.Create(t.Context(), "S", createdAlready))
 	return g
 }
 
@@ -36,9 +36,7 @@ func startGated(t *testing.T, stream *jetstream.StreamConfig, bc Config) *gated 
 	t.Helper()
 	bc.Listen = "127.0.0.1:0"
 	bus, err := Start(bc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	t.Cleanup(bus.Close)
 	g := &gated{t: t, bus: bus}
 	g.nc, g.js = g.join()
@@ -53,14 +51,10 @@ func startGated(t *testing.T, stream *jetstream.StreamConfig, bc Config) *gated 
 func (g *gated) join() (*nats.Conn, jetstream.JetStream) {
 	g.t.Helper()
 	nc, err := nats.Connect(g.bus.URL())
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	testbed.OK(g.t, err)
 	g.t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(4096), jetstream.WithPublishAsyncTimeout(30*time.Second))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	testbed.OK(g.t, err)
 	return nc, js
 }
 
@@ -68,9 +62,7 @@ func (g *gated) join() (*nats.Conn, jetstream.JetStream) {
 func (g *gated) stored() map[uint64]*jetstream.RawStreamMsg {
 	g.t.Helper()
 	stream, err := g.js.Stream(g.t.Context(), "S")
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	testbed.OK(g.t, err)
 	all, last := map[uint64]*jetstream.RawStreamMsg{}, stream.CachedInfo().State.LastSeq
 	for seq := stream.CachedInfo().State.FirstSeq; seq <= last; seq++ {
 		m, err := stream.GetMsg(g.t.Context(), seq)
