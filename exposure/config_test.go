@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/testbed"
 )
 
 func TestReadPolicies(t *testing.T) {
@@ -24,13 +25,9 @@ func TestReadPolicies(t *testing.T) {
 		"player": {"reads": ["video", "disliked"], "writes": ["video", "disliked"]},
 		"search": {"reads": ["disliked"], "writes": []},
 		"shelf": {"reads": []}}}`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	cfg, err := ReadPolicies(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if p := cfg.Policies["disliked"]; len(cfg.Policies) != 4 || p.TTL != 90*24*time.Hour || cfg.Policies["clicked"].Kind != state.Calendar || cfg.Policies[""].Slots != 5 {
 		t.Errorf("%+v", cfg.Policies)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"jianguo/exposure/state"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/testbed"
 )
 
 // TestCreateInterrupted: a process that is killed while it creates the file leaves no file
@@ -30,17 +31,11 @@ func TestCreateInterrupted(t *testing.T) {
 		t.Errorf("left behind: %v", err)
 	}
 	for _, left := range []string{".begun", ".begun-journal"} {
-		if err := os.WriteFile(path+left, []byte("half of it"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(path+left, []byte("half of it"), 0o600))
 	}
 	d, err := openDatabase(t.Context(), path, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
+	testbed.OK(t, d.close())
 	if _, err := VerifyFile(t.Context(), path); err != nil {
 		t.Error(err)
 	}
@@ -57,9 +52,7 @@ func TestRemovedFileIsNotMadeAgain(t *testing.T) {
 	f := newFixture(t, Config{Path: filepath.Join(dir, "exposure.db")})
 	f.report(state.Seen, "u", "a")
 	ctx := context.Background()
-	if err := errors.Join(f.Flush(ctx), os.Remove(f.cfg.Path)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(f.Flush(ctx), os.Remove(f.cfg.Path)))
 	var open []*sql.Conn
 	refused := 0
 	for range readConnections + 2 {

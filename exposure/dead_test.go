@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/internal/testbed"
 )
 
 // TestDeadIsFlushedSoon: what was set aside is not read again after a kill, long before the next flush would be due.
@@ -17,9 +18,7 @@ func TestDeadIsFlushedSoon(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := Open(t.Context(), Config{Path: t.TempDir() + "/e.db", Log: log, Logger: quiet, FlushAge: 8 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer s.Close()
 	for deadline := time.Now().Add(5 * time.Second); s.w.flushed.Load() == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -75,15 +74,11 @@ func TestDead(t *testing.T) {
 	// A store that is closed meanwhile has not applied the event.
 	failures = 1 << 30
 	s, err := Open(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for deadline := time.Now().Add(patience); s.w.applied.Seq() < 1 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, s.Close())
 	if got := s.w.flushed.Load(); got != 1 {
 		t.Fatalf("flushed up to %d, want 1", got)
 	}

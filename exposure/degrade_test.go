@@ -10,6 +10,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
 	"jianguo/internal/streams"
+	"jianguo/internal/testbed"
 )
 
 // TestDeadline: a request does not wait beyond its deadline for another request that holds
@@ -88,9 +89,7 @@ func TestReplaying(t *testing.T) {
 			}
 		}
 		s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "e.db"), Log: log, Logger: quiet, FailClosed: closed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer s.Close()
 		r, err := s.Filter(t.Context(), Request{User: "u", Items: []string{"a", "c"}})
 		want := map[bool]string{false: "open: the server is still replaying its log", true: "closed: the server is still replaying its log"}[closed]

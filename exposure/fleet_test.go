@@ -27,9 +27,7 @@ import (
 func startRedis(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "redis") // the name of a socket has to be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	socket := filepath.Join(dir, "socket")
 	cmd := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
 	if err := testbed.Start(cmd); err != nil {
@@ -79,9 +77,7 @@ func startFleet(t *testing.T, cfg Config) *fleetTest {
 
 func (f *fleetTest) must(err error) {
 	f.t.Helper()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testbed.OK(f.t, err)
 }
 
 func (f *fleetTest) open(i int) {
@@ -101,17 +97,11 @@ func sharedIn(t *testing.T, js jetstream.JetStream, address, name string) *Share
 	t.Helper()
 	bucket := func(ctx context.Context) (jetstream.KeyValue, error) { return redis.Bucket(ctx, js, "", 1) }
 	conn, err := redis.Open(address, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	kv, err := bucket(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	acks, err := redis.Listen(js.Conn(), conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	owners := &redis.Owners{KV: kv, Bucket: bucket, Name: fmt.Sprint(name, rand.Uint32()), Logger: quiet}
 	return &Shared{Redis: conn, Acks: acks, Owners: owners}
 }
@@ -262,16 +252,12 @@ func TestFleetCountsOnce(t *testing.T) {
 	f := startFleet(t, Config{})
 	for i, want := range []string{"0 1 1", "1 1 2", "1 2 4", "2 2 6"} { // hits, misses, items dropped
 		if i%2 == 0 {
-			if err := f.seen(f.two[0], "u", fmt.Sprint("i", i)); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, f.seen(f.two[0], "u", fmt.Sprint("i", i)))
 		}
 		unseenIn(t, f.two[1], "u", "i0", "i2", "other")
 		values := map[string]float64{}
 		families, err := f.two[1].metrics.all.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		for _, m := range families {
 			values[strings.TrimPrefix(m.GetName(), "jianguo_exposure_")] = m.GetMetric()[0].GetCounter().GetValue()
 		}
@@ -319,15 +305,11 @@ func TestFence(t *testing.T) {
 // TestFencedWrites: a former owner can neither acknowledge nor write an earlier state, not even of a user who was forgotten.
 func TestFencedWrites(t *testing.T) {
 	conn, err := redis.Open(startRedis(t), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer conn.Close()
 	ctx := t.Context()
 	first, err := conn.Acquire(ctx, 3, "log", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	second, err := conn.Acquire(ctx, 3, "log", 10)
 	if err != nil || second.Epoch <= first.Epoch || second.Base != first.Base {
 		t.Fatal(first, second, err)
@@ -347,13 +329,9 @@ func TestFencedWrites(t *testing.T) {
 		}
 		return conn.Put(ctx, []redis.Write{{Address: key, TTL: time.Hour, Found: have, Record: redis.Record{Version: to, Head: []byte(head)}}})
 	}
-	if err := write(redis.Version{}, version(first.Epoch, 4), "head"); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, write(redis.Version{}, version(first.Epoch, 4), "head"))
 	for range 2 { // a write may be repeated
-		if err := write(version(first.Epoch, 4), version(second.Epoch, 5), "head"); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, write(version(first.Epoch, 4), version(second.Epoch, 5), "head"))
 	}
 	if err := write(version(second.Epoch, 5), version(second.Epoch, 6), ""); err != nil { // forgotten
 		t.Fatal(err)

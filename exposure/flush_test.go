@@ -12,6 +12,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
+	"jianguo/internal/testbed"
 )
 
 // stateOf returns what a store remembers of a user.
@@ -21,12 +22,8 @@ func stateOf(t *testing.T, s *Store, user string) string {
 	defer c.release(e, true)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := s.load(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.st.Need(s.db.fetch(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, s.load(t.Context(), e))
+	testbed.OK(t, e.st.Need(s.db.fetch(t.Context())))
 	return e.st.String()
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/testbed"
 )
 
 // linkModel is an exact memory of links and of what each user was shown.
@@ -105,9 +106,7 @@ func TestLinks(t *testing.T) {
 			return err
 		}
 		must := func(t *rapid.T, err error) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 		}
 		linking := func(t *rapid.T) { must(t, edge(t, state.Link)) }
 		see := func(t *rapid.T) {

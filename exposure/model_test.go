@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/testbed"
 )
 
 // model is the exact memory that a store is held to: all exposures of one user in order.
@@ -118,9 +119,7 @@ func TestModel(t *testing.T) {
 	var tally [2]struct{ wrong, asked int } // no longer held, and never seen
 	rapid.Check(t, func(rt *rapid.T) {
 		pol, err := rapid.SampledFrom(policies).Draw(rt, "policy").WithDefaults()
-		if err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, err)
 		h := newHistory(t, rt, pol)
 		defer func() { h.Close() }() // the last one
 		rt.Repeat(map[string]func(*rapid.T){
@@ -192,9 +191,7 @@ func newHistory(t *testing.T, rt *rapid.T, pol state.Policy) *modelHistory {
 }
 
 func (h *modelHistory) must(t *rapid.T, err error) {
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 }
 
 func (h *modelHistory) reopen(t *rapid.T) { h.Store = openReady(t, h.cfg) }

@@ -20,6 +20,7 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/internal/streams"
+	"jianguo/internal/testbed"
 )
 
 // startNATS runs the server that the product embeds, with JetStream in a directory.
@@ -30,23 +31,17 @@ func startNATS(t testing.TB, dir string, synced bool) (*server.Server, jetstream
 		NoSigs: true, NoLog: true, MaxPayload: 4 << 20,
 	})
 	nc, err := nats.Connect("", nats.InProcessServer(ns))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return ns, js
 }
 
 func runNATS(t testing.TB, o *server.Options) *server.Server {
 	t.Helper()
 	ns, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	ns.Start()
 	if !ns.ReadyForConnections(patience) {
 		t.Fatal("the NATS server did not start")
@@ -64,9 +59,7 @@ func natsFixture(t testing.TB, stream eventlog.Config, cfg Config) (*fixture, je
 	t.Helper()
 	_, js := startNATS(t, t.TempDir(), false)
 	log, err := eventlog.Open(context.Background(), js, stream, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	cfg.Log = log
 	f := newFixture(t, cfg)
 	f.clock.unix.Store(time.Now().Unix() + 1) // the stream stamps by the real clock
@@ -180,16 +173,12 @@ func busRestored(t *testing.T, published int, stopped bool, redisAt string) {
 	o := server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: now, NoSigs: true, NoLog: true}
 	ns := runNATS(t, &o)
 	nc, err := nats.Connect(ns.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer nc.Close()
 	o.Port = ns.Addr().(*net.TCPAddr).Port
 	js, _ := jetstream.New(nc, jetstream.WithDefaultTimeout(time.Second))
 	log, err := eventlog.Open(ctx, js, eventlog.Config{Kinds: []string{string(state.Linked), string(state.Unlinked)}}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	shared := func() *Shared { return nil }
 	if redisAt != "" {
 		shared = func() *Shared { return sharedIn(t, js, redisAt, "s") }
@@ -294,18 +283,14 @@ func TestFullPartition(t *testing.T) {
 	clk, ctx := newClock(), t.Context()
 	clk.unix.Store(time.Now().Unix())
 	log, err := eventlog.Open(ctx, js, eventlog.Config{MaxBytes: 64 << 10, Clock: clk.now}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for range 50 {
 		if _, err := log.Append(ctx, "exposures.seen.3", make([]byte, 1<<10)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, first := range []uint64{1, 51} {
-		if err := log.ReleasePart(ctx, 3, 50); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, log.ReleasePart(ctx, 3, 50))
 		if st, err := log.State(ctx); err != nil || st.First != first {
 			t.Errorf("the log begins at %d, want %d: %v", st.First, first, err)
 		}
@@ -317,9 +302,7 @@ func TestFullPartition(t *testing.T) {
 func TestConsumersEnd(t *testing.T) {
 	_, js := startNATS(t, t.TempDir(), false)
 	log, err := eventlog.Open(t.Context(), js, eventlog.Config{}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if _, err := log.Append(t.Context(), "exposures.seen.0", []byte(`{}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -330,9 +313,7 @@ func TestConsumersEnd(t *testing.T) {
 		}
 	}
 	stream, err := js.Stream(t.Context(), eventlog.StreamName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if n := stream.CachedInfo().State.Consumers; n > 0 {
 		t.Errorf("%d consumers are left", n)
 	}
@@ -345,9 +326,7 @@ func TestDroppedPartition(t *testing.T) {
 	_, js := startNATS(t, t.TempDir(), false)
 	bucket := func(ctx context.Context) (jetstream.KeyValue, error) { return redis.Bucket(ctx, js, "", 1) }
 	kv, err := bucket(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var began, ended [redis.Partitions]atomic.Bool
 	owners := &redis.Owners{KV: kv, Bucket: bucket, Name: "a", Logger: quiet, Own: func(ctx context.Context, p int) error {
 		began[p].Store(true)
@@ -367,9 +346,7 @@ func TestDroppedPartition(t *testing.T) {
 		}
 	}
 	// A server that is restarted has lost the bucket, which is in memory: the leases go on in another one.
-	if err := js.DeleteKeyValue(ctx, kv.Bucket()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, js.DeleteKeyValue(ctx, kv.Bucket()))
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if keys, err := kv.Keys(ctx); err == nil && len(keys) > redis.Partitions {
 			break

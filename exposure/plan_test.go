@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
+	"jianguo/internal/testbed"
 )
 
 // TestPlanKeepsWhatIsThere: whatever a user has seen before an import, and whatever the old
@@ -22,9 +23,7 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 			"rotate,slots=3,capacity=100,tail=16", "rotate,slots=3,capacity=64,small=1,large=200,tail=32",
 			"calendar,slots=2,capacity=64,large=-1,months=2,tail=16", "calendar,slots=3,capacity=64,large=128,small=1,tail=8",
 		}).Draw(rt, "policy"))
-		if err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, err)
 		f := newFixture(t, Config{Path: t.TempDir() + "/exposure.db", Policies: map[string]state.Policy{"": policy}})
 		defer f.Store.Close()
 		now := f.clock.now().In(shanghai)
@@ -79,9 +78,7 @@ func TestPlanForgets(t *testing.T) {
 		{"rotate", []string{"d", "c", "b", "a"}},
 	} {
 		p, err := state.ParsePolicy(c.policy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		reports := redis.Plan(&p, list, trace.History{}, now)
 		var got []string
 		for _, r := range reports {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/testbed"
 )
 
 func TestClamp(t *testing.T) {
@@ -73,9 +74,7 @@ func TestLateReport(t *testing.T) {
 // Asunción in October 2023, its start is not taken for the day before.
 func TestClocksGoForward(t *testing.T) {
 	zone, err := time.LoadLocation("America/Asuncion")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	p, _ := state.Policy{Kind: state.Calendar}.WithDefaults()
 	october := time.Date(2023, 10, 1, 1, 0, 0, 0, zone)
 	for now, want := range map[time.Time]time.Time{

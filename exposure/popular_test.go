@@ -10,15 +10,14 @@ import (
 	"time"
 
 	"jianguo/exposure/wire"
+	"jianguo/internal/testbed"
 )
 
 func countPopular(t *testing.T, p *popularCounts, at time.Time, items ...string) {
 	t.Helper()
 	q := new(wire.Query)
 	body := fmt.Sprintf(`{"user":"u","items":%s]}`, "["+quotedIDs(items))
-	if err := q.Decode([]byte(body)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, q.Decode([]byte(body)))
 	p.Add(q, at, at)
 }
 
@@ -35,9 +34,7 @@ func quotedIDs(items []string) (out string) {
 func TestPopular(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.popular")
 	p := new(popularCounts)
-	if err := p.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, p.Load(path))
 	now := time.Unix(1_800_000_000, 0)
 	countPopular(t, p, now.Add(-2*PopularHalfLife), "old", "old", "old", "both")
 	countPopular(t, p, now.Add(-PopularHalfLife), "both", "half")
@@ -56,17 +53,11 @@ func TestPopular(t *testing.T) {
 		}
 	}
 	check(p)
-	if err := p.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, p.Save(path))
 	again := new(popularCounts)
-	if err := again.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, again.Load(path))
 	check(again)
-	if err := os.WriteFile(path, []byte(`[{"item":`), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(path, []byte(`[{"item":`), 0o640))
 	if err := again.Load(path); err == nil || len(again.counts) != 0 {
 		t.Errorf("a torn file: %v, %d items", err, len(again.counts))
 	}
@@ -81,9 +72,7 @@ func TestPopularNotWritten(t *testing.T) {
 	if err := p.Save(path); err == nil {
 		t.Fatal("it was written into a directory that is not there")
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.Mkdir(dir, 0o700))
 	again := new(popularCounts)
 	if err := errors.Join(p.Save(path), again.Load(path)); err != nil || len(again.counts) != 1 {
 		t.Errorf("%v, %d items", err, len(again.counts))

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/testbed"
 )
 
 var benchTime = time.Date(2024, 5, 20, 12, 0, 0, 0, shanghai)
@@ -75,9 +76,7 @@ func (f *fixture) open() {
 
 func (f *fixture) must(err error) {
 	f.t.Helper()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testbed.OK(f.t, err)
 }
 
 // crash drops everything that is only in memory.
@@ -193,9 +192,7 @@ func TestManyShards(t *testing.T) {
 func openReady(t rapid.TB, cfg Config) *Store {
 	t.Helper()
 	s, err := Open(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	waitReady(t, s)
 	return s
 }
@@ -227,9 +224,7 @@ func metric(t testing.TB, s *Store, name string) float64 {
 	r := prometheus.NewRegistry()
 	r.MustRegister(s.Collectors()...)
 	all, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for _, m := range all {
 		if m.GetName() == name {
 			return m.Metric[0].GetCounter().GetValue() + m.Metric[0].GetGauge().GetValue()

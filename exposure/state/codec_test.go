@@ -16,6 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/exposure/kernel"
+	"jianguo/internal/testbed"
 )
 
 func filterOf(m uint32, k uint8, words ...uint64) *bloom.BloomFilter {
@@ -54,13 +55,9 @@ func TestCodecRoundTrip(t *testing.T) {
 		s := aState(t)
 		head := encodeHead(s, Address{"h", "u"})
 		got, err := DecodeHead(head, Address{"h", "u"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		for i := range got.shards {
-			if err := DecodeShard(encodeShard(&s.shards[i]), &got.shards[i]); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, DecodeShard(encodeShard(&s.shards[i]), &got.shards[i]))
 		}
 		if !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v\nwant %+v", got, s)
@@ -81,9 +78,7 @@ func TestWorkedExample(t *testing.T) {
 	at := time.Date(2024, 5, 20, 8, 2, 8, 0, shanghai)
 	p, _ := Policy{}.WithDefaults()
 	s := &State{}
-	if err := s.see(&p, []uint32{0x11223344, 0x55667788}, at, at, nil); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, s.see(&p, []uint32{0x11223344, 0x55667788}, at, at, nil))
 	got := hex.EncodeToString(encodeHead(s, Address{User: "u"}))
 	want := "01" + "80a6aab206" + "000000" + "01" + "aeb602" + "02" + "44332211" + "88776655" + "000000"
 	if !strings.HasPrefix(got, want) || len(got) != len(want)+8 {
@@ -138,9 +133,7 @@ func FuzzDecodeHead(f *testing.F) {
 		if s.Need(fetch) != nil {
 			return
 		}
-		if err := s.see(&p, []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, benchTime, benchTime, fetch); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, s.see(&p, []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, benchTime, benchTime, fetch))
 		var marks [10]byte
 		s.View(&p, benchTime, 9).Mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
 		if bytes.IndexByte(marks[:], kernel.Unseen) >= 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 
 	"jianguo/exposure/wire"
+	"jianguo/internal/testbed"
 )
 
 // TestRate: all shards full, the user's false positives stay within the budget, and
@@ -17,9 +18,7 @@ import (
 func TestRate(t *testing.T) {
 	for _, p := range []Policy{{}, {Slots: 3, Large: 10000, Small: 1}, {Kind: Calendar, Slots: 2, Large: -1}} {
 		got, theory, err := measuredRate(p, 4, 2_000_000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		t.Logf("%s: %.5f %% measured, %.5f %% by formula", p, 100*got, 100*theory)
 		// 2,000,000 tests of 0.08 % are 1,600 ± 40 hits: 25 % is far beyond chance.
 		if got > 0.001 || got < 0.75*theory || got > 1.25*theory {
@@ -89,9 +88,7 @@ func benchState(t testing.TB, p *Policy, n int) (*State, uint64) {
 	seed := wire.Seed(&secret, "bench")
 	s := &State{}
 	for i := range n {
-		if err := s.see(p, []uint32{wire.Key(benchID(i), seed)}, benchTime, benchTime, nil); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, s.see(p, []uint32{wire.Key(benchID(i), seed)}, benchTime, benchTime, nil))
 	}
 	return s, seed
 }

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/kernel"
+	"jianguo/internal/testbed"
 )
 
 var shanghai = time.FixedZone("Asia/Shanghai", 8*3600)
@@ -20,21 +21,15 @@ func TestMonthEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone := rapid.SampledFrom(zones).Draw(t, "zone")
 		p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16}.WithDefaults()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		year, month := rapid.IntRange(2020, 2030).Draw(t, "year"), rapid.IntRange(1, 12).Draw(t, "month")
 		begin := time.Date(year, time.Month(month), 1, 0, 0, 0, 0, zone)
 		end := time.Date(year, time.Month(month)+1, 1, 0, 0, 0, 0, zone)
 		at := begin.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 15 * 24 * time.Hour, end.Sub(begin) - time.Second}).Draw(t, "at"))
 		s := &State{}
-		if err := s.see(&p, []uint32{7}, at, at, nil); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, s.see(&p, []uint32{7}, at, at, nil))
 		for i := range rapid.SampledFrom([]uint32{0, 100}).Draw(t, "more") {
-			if err := s.see(&p, []uint32{100 + i}, at, at, nil); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, s.see(&p, []uint32{100 + i}, at, at, nil))
 		}
 		last := time.Date(year, time.Month(month)+4, 1, 0, 0, 0, 0, zone)
 		for now, want := range map[time.Time]byte{at: 1, end: 1, last.Add(-time.Second): 1, last: 0, last.AddDate(1, 0, 0): 0} {
@@ -55,16 +50,12 @@ func TestMonthEnds(t *testing.T) {
 // memory because of later exposures.
 func TestMonthEndsWhileCached(t *testing.T) {
 	p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16, Months: 1}.WithDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	march := time.Date(2026, 3, 10, 12, 0, 0, 0, shanghai)
 	s := &State{}
 	for i := range uint32(40) { // more than a tail
 		at := march.AddDate(0, int(i)/20, 0)
-		if err := s.see(&p, []uint32{i + 1}, at, at, nil); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, s.see(&p, []uint32{i + 1}, at, at, nil))
 	}
 	for _, c := range []struct {
 		month        time.Month

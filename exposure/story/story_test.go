@@ -11,15 +11,14 @@ import (
 
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/wire"
+	"jianguo/internal/testbed"
 )
 
 // found lists, for each of some ids, the ids of its story; an id that is in none is alone.
 func found(t rapid.TB, s *Stories, ids []string) map[string][]string {
 	body, _ := json.Marshal(map[string]any{"user": "u", "items": ids})
 	var q wire.Query
-	if err := q.Decode(body); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, q.Decode(body))
 	var f Found
 	f.Find(s, &q, make([]byte, q.Len()), false)
 	out := map[string][]string{}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"jianguo/exposure/kernel"
+	"jianguo/internal/testbed"
 )
 
 // answerTo is an answer to a query that returns all but the dropped ids.
@@ -23,9 +24,7 @@ func answerTo(q *Query, dropped func(i int) bool) *Answer {
 // TestAnswerPattern writes every pattern of five ids, of which some are odd.
 func TestAnswerPattern(t *testing.T) {
 	var q Query
-	if err := q.Decode([]byte(`{"user":"u","items":["a" , 2,"c","d",5]}`)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, q.Decode([]byte(`{"user":"u","items":["a" , 2,"c","d",5]}`)))
 	ids := []string{"a", "2", "c", "d", "5"}
 	for mask := range 32 {
 		want := []string{}
@@ -115,9 +114,7 @@ func TestChoose(t *testing.T) {
 func BenchmarkSteps(b *testing.B) {
 	body := benchBody()
 	var q Query
-	if err := q.Decode(body); err != nil {
-		b.Fatal(err)
-	}
+	testbed.OK(b, q.Decode(body))
 	a := answerTo(&q, nil)
 	marks := make([]byte, q.Len())
 	for i := range marks {
