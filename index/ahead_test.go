@@ -110,13 +110,9 @@ func TestCompareAheadChangesNoVerdict(t *testing.T) {
 			from = to
 		}
 		want, err := inTurn.Events(ctx, 0, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		got, err := early.Events(ctx, 0, -1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d: events (-in turn +compared ahead):\n%s", seed, diff)
 		}

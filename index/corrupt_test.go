@@ -44,14 +44,10 @@ func readFiles(t *testing.T, dir string) files {
 func (f files) opened(t *testing.T) (events, rows, problems []string, err error) {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer os.RemoveAll(dir)
 	for name, b := range f {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
 	}
 	p := DefaultPolicy()
 	p.Rules = RulesHamming
@@ -113,9 +109,7 @@ func eventful(t *testing.T, x *Index) {
 	add := func(n int, m Mutation) {
 		t.Helper()
 		m.Seq, m.At = uint64(n), testStart.Add(time.Duration(n)*time.Second)
-		if _, err := x.Add(context.Background(), []Mutation{m}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, m)
 	}
 	for n := 40; n < 60; n++ {
 		add(n, Mutation{Article: article(fmt.Sprint("copy", n), fmt.Sprint("copy", n), uint64(n-39)<<40|uint64(n-39)<<8|0xfe)})
@@ -139,14 +133,10 @@ func TestDamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir, func(c *Config) { c.Relaxed = true })
 	eventful(t, x)
-	if err := x.Snapshot(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Snapshot(context.Background()))
 	whole := readFiles(t, dir)
 	want, _, err := said(x)
-	if err := errors.Join(err, x.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(err, x.Close()))
 	const log = FileName + "-wal"
 	size := len(whole[log])
 	if size < 100*pageSize {
@@ -197,9 +187,7 @@ func TestDamagedCatalogue(t *testing.T) {
 	x := openTest(t, dir, func(c *Config) { c.Relaxed = true })
 	eventful(t, x)
 	want, wantRows, err := said(x)
-	if err := errors.Join(err, x.Snapshot(context.Background()), x.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(err, x.Snapshot(context.Background()), x.Close()))
 	whole := readFiles(t, dir)
 	size := len(whole[FileName])
 	if got := int(binary.BigEndian.Uint16(whole[FileName][16:])); got != pageSize {
@@ -269,15 +257,11 @@ func TestLostRows(t *testing.T) {
 	if r, err := x.Verify(t.Context()); err != nil || len(r.Problems) != 0 {
 		t.Errorf("an empty catalogue that was killed before it had a policy: %+v, %v", r, err)
 	}
-	if err := x.transaction(t.Context(), func() { x.record(t.Context()) }); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.transaction(t.Context(), func() { x.record(t.Context()) }))
 	eventful(t, x)
 	a := indextest.ArticleOf("from", strings.Repeat("海岬市图书馆新馆周六上午正式开放，首日接待读者一万两千人。", 9))
 	a.Source = "海岬晚报"
-	if _, err := x.Add(t.Context(), []Mutation{{Seq: 63, At: testStart, Article: a}}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x, Mutation{Seq: 63, At: testStart, Article: a})
 	decideTest(t, x, DecisionRequest{Kind: Release, Items: []DecisionItem{{Item: "copy50"}, {Item: "copy51"}}})
 	if _, err := x.Decide(t.Context(), DecisionRequest{Kind: Exempt, Item: "id1", By: "李四", At: testStart.Add(time.Minute)}); err != nil {
 		t.Fatal(err)

@@ -24,9 +24,7 @@ func fill(t *testing.T, x *Index, from, to int) {
 	for n := from; n < to; n++ {
 		a := article(fmt.Sprint("id", n), fmt.Sprint("text", n), uint64(n)<<40|uint64(n)<<8|0xff)
 		a.Sketch = compare.NewSketch(&compare.Text{Body: strings.Repeat(fmt.Sprintf("第%d号堤坝今晨完成了第%d次巡查。", n, n*7), 3)})
-		if _, err := x.Add(context.Background(), []Mutation{{Seq: uint64(n), At: testStart, Article: a}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: uint64(n), At: testStart, Article: a})
 	}
 }
 
@@ -39,13 +37,9 @@ func TestDamagedPages(t *testing.T) {
 	path := filepath.Join(dir, SnapshotFileName)
 	x := openTest(t, dir, nil)
 	fill(t, x, 1, 80)
-	if err := errors.Join(x.Snapshot(ctx), x.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(x.Snapshot(ctx), x.Close()))
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	x = openTest(t, dir, nil)
 	if x.snapshotEvent.Load() == 0 {
 		t.Fatal("there is no snapshot to damage")
@@ -62,12 +56,8 @@ func TestDamagedPages(t *testing.T) {
 	}
 	for kind, name := range kinds {
 		for way, damage := range ways {
-			if err := os.WriteFile(path, damagePage(t, whole, kind, damage), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, os.WriteFile(path, damagePage(t, whole, kind, damage), 0o600))
+			testbed.OK(t, x.Close())
 			x = openTest(t, dir, nil)
 			if got := x.snapshotEvent.Load(); got != 0 {
 				t.Errorf("%s, %s: the snapshot was used", name, way)
@@ -75,9 +65,7 @@ func TestDamagedPages(t *testing.T) {
 			mustVerify(t, x)
 		}
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 }
 
 // TestSnapshotEnds: with any damage to the first frame and the footer of a snapshot, the index is complete and can
@@ -89,13 +77,9 @@ func TestSnapshotEnds(t *testing.T) {
 	path := filepath.Join(dir, SnapshotFileName)
 	x := openTest(t, dir, func(c *Config) { c.Relaxed = true })
 	fill(t, x, 1, 10)
-	if err := errors.Join(x.Snapshot(ctx), x.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(x.Snapshot(ctx), x.Close()))
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	fields := []int{0, 4, 7, 8, 12, 15, 16, 23} // bounds of those of the first frame
 	for at := 0; at < 64; at += 7 {
 		fields = append(fields, len(whole)-64+at)
@@ -106,24 +90,18 @@ func TestSnapshotEnds(t *testing.T) {
 		}
 		b := slices.Clone(whole)
 		b[at] ^= 4
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(path, b, 0o600))
 		x = openTest(t, dir, func(c *Config) { c.Relaxed = true })
 		mustVerify(t, x)
 		if err := x.Snapshot(ctx); err != nil {
 			t.Errorf("byte %d: %v", at, err)
 		}
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.Close())
 		x = openTest(t, dir, func(c *Config) { c.Relaxed = true })
 		if x.snapshotEvent.Load() == 0 {
 			t.Errorf("byte %d: the next snapshot was not used", at)
 		}
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.Close())
 	}
 }
 
@@ -157,13 +135,9 @@ func TestOtherFormat(t *testing.T) {
 	for _, other := range []int{0, 2} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, FileName)
-		if err := sqlite.Create(t.Context(), path, pageSize, other); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, sqlite.Create(t.Context(), path, pageSize, other))
 		db, err := sqlite.Open(path, sqlite.Writes, "FULL")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer db.Close()
 		if _, err := db.Exec(`CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY)`); err != nil {
 			t.Fatal(err)
@@ -186,15 +160,11 @@ func TestOtherFormat(t *testing.T) {
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	out := map[string]string{}
 	for _, e := range entries {
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		out[e.Name()] = string(b)
 	}
 	return out

@@ -19,7 +19,7 @@ import (
 
 // visibleState is what readers see of an index: each item's state, and each
 // cluster's lead and members.
-func visibleState(t tester, x *Index) []string {
+func visibleState(t rapid.TB, x *Index) []string {
 	t.Helper()
 	var lines []string
 	err := sqlite.Each(context.Background(), x.reader, `SELECT ordinal FROM items ORDER BY ordinal`, func(r *sql.Rows) error {
@@ -55,9 +55,7 @@ func visibleState(t tester, x *Index) []string {
 			"  "+e.Why+brief[ordinal].Why("", Chinese))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return lines
 }
 
@@ -76,9 +74,7 @@ func TestDecisionsUndone(t *testing.T) {
 		for i := range n {
 			family := uint64(rapid.IntRange(1, 4).Draw(rt, "family")) * 0x0123456789abcdef
 			a := article(fmt.Sprint("i", i), fmt.Sprint("text", i), family^uint64(1)<<rapid.IntRange(0, 1).Draw(rt, "flip"))
-			if _, err := x.Add(ctx, []Mutation{{Seq: uint64(i + 1), At: testStart, Article: a}}); err != nil {
-				rt.Fatal(err)
-			}
+			put(rt, x, Mutation{Seq: uint64(i + 1), At: testStart, Article: a})
 		}
 		var before [][]string
 		var numbers []uint64
@@ -110,9 +106,7 @@ func TestDecisionsUndone(t *testing.T) {
 			mustVerify(rt, x)
 		}
 		if rapid.Bool().Draw(rt, "restart") {
-			if err := x.Close(); err != nil {
-				rt.Fatal(err)
-			}
+			testbed.OK(rt, x.Close())
 			x = open()
 		}
 		for i := len(numbers) - 1; i >= 0; i-- {
@@ -134,9 +128,7 @@ func TestDecisionExpects(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
 	for i, a := range []*Article{article("lead", "lead", 0b111_0000), article("copy", "copy", 0b111_0111), article("other", "other", 1<<40-1)} {
-		if _, err := x.Add(ctx, []Mutation{{Seq: uint64(i + 1), At: testStart, Article: a}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: uint64(i + 1), At: testStart, Article: a})
 	}
 	refused := func(req DecisionRequest, by string) {
 		t.Helper()
@@ -156,9 +148,7 @@ func TestDecisionExpects(t *testing.T) {
 	refused(DecisionRequest{Kind: Block, Cluster: 1, Expect: Suspect}, "")
 	refused(DecisionRequest{Kind: Merge, Cluster: 3, Into: 1, Expect: Suspect}, "")
 	d, err := x.Decide(ctx, DecisionRequest{Kind: Release, Item: "copy", In: 1, Expect: Duplicate, By: "张三"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	refused(DecisionRequest{Kind: Release, Item: "copy", Expect: Duplicate}, "张三")
 	refused(DecisionRequest{Kind: Reject, Item: "copy", Into: 3, In: 1}, "张三")
 	refused(DecisionRequest{Kind: Undo, Undo: d.Number, In: 3}, "张三")
@@ -182,10 +172,7 @@ func TestReleasedItemLeads(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	add := func(seq int, id string, fp uint64) Event {
 		t.Helper()
-		out, err := x.Add(ctx, []Mutation{{Seq: uint64(seq), At: testStart.Add(time.Duration(seq) * time.Second), Article: article(id, id, fp)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := put(t, x, Mutation{Seq: uint64(seq), At: testStart.Add(time.Duration(seq) * time.Second), Article: article(id, id, fp)})
 		return out[0].Event
 	}
 	add(1, "lead", 0b111_0000)
@@ -193,9 +180,7 @@ func TestReleasedItemLeads(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	d, err := x.Decide(ctx, DecisionRequest{Kind: Release, Item: "copy", By: "张三", Reason: "独家采访"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if len(d.Events) != 1 || d.Events[0].Verdict != Unique || d.Events[0].Cause != CauseEditor || !strings.Contains(d.Events[0].Why, "独家采访") {
 		t.Errorf("%+v", d.Events)
 	}
@@ -210,9 +195,7 @@ func TestReleasedItemLeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := x.Cluster(ctx, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if len(c.Members) != 3 || c.Lead == nil || c.Lead.ID != "lead" {
 		t.Errorf("%+v", c)
 	}
@@ -229,10 +212,7 @@ func storyOf(t *testing.T, x *Index, ids ...string) (decide func(DecisionRequest
 	add = func(id string, fp uint64) Event {
 		t.Helper()
 		seq++
-		out, err := x.Add(context.Background(), []Mutation{{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second), Article: article(id, id, fp)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := put(t, x, Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second), Article: article(id, id, fp)})
 		return out[0].Event
 	}
 	for i, id := range ids {
@@ -242,9 +222,7 @@ func storyOf(t *testing.T, x *Index, ids ...string) (decide func(DecisionRequest
 		t.Helper()
 		req.By = "张三"
 		d, err := x.Decide(context.Background(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		mustVerify(t, x)
 		return d
 	}, add
@@ -316,7 +294,6 @@ func TestUndoAcrossAMerge(t *testing.T) {
 // were, and its source then made it a copy of something else. A copy that is released
 // from what is left goes back there when that is undone.
 func TestReleasedFromStoryWithoutLead(t *testing.T) {
-	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
 	decide, add := storyOf(t, x, "lead", "copy")
@@ -325,9 +302,7 @@ func TestReleasedFromStoryWithoutLead(t *testing.T) {
 	again.Revision = 2
 	for i, m := range []Mutation{{Withdraw: &Withdrawal{ID: "lead"}}, {Article: again}} {
 		m.Seq, m.At = uint64(100+i), testStart.Add(time.Minute)
-		if _, err := x.Add(ctx, []Mutation{m}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, m)
 	}
 	if _, lead := x.clusters.Lead(1); lead != 0 {
 		t.Fatalf("the story is led by %d", lead)
@@ -356,9 +331,7 @@ func TestChainsOfMerges(t *testing.T) {
 	for _, m := range [][2]uint32{{1, 3}, {3, 5}, {7, 1}} {
 		merges = append(merges, decide(DecisionRequest{Kind: Merge, Cluster: m[0], Into: m[1]}).Number)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 	x = openTest(t, dir, nil)
 	defer func() { _ = x.Close() }()
 	for _, id := range []uint32{1, 3, 5, 7} {
@@ -388,9 +361,7 @@ func TestExpected(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	decide, _ := storyOf(t, x, "lead", "copy", "other copy")
 	it, err := x.Item(ctx, "copy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	saw := it.Event.Number
 	first := decide(DecisionRequest{Kind: Release, Item: "copy", Expect: Duplicate, Seen: saw})
 	back := decide(DecisionRequest{Kind: Undo, Undo: first.Number})
@@ -411,10 +382,7 @@ func TestExpected(t *testing.T) {
 	lead := decide(DecisionRequest{Kind: MakeLead, Item: "other copy"})
 	refused(DecisionRequest{Kind: Block, Item: "lead", Expect: Unique}, lead.Number)
 	refused(DecisionRequest{Kind: Block, Cluster: 1, Seen: 1}, lead.Number)
-	out, err := x.Add(ctx, []Mutation{{Seq: 9, At: testStart.Add(time.Minute), Article: article("copy", "rewritten", 0x1234_5678_9abc_0000)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := put(t, x, Mutation{Seq: 9, At: testStart.Add(time.Minute), Article: article("copy", "rewritten", 0x1234_5678_9abc_0000)})
 	e := out[0].Event
 	refused(DecisionRequest{Kind: Reject, Item: "copy", Into: 1, Seen: e.Number - 1}, 0)
 	decide(DecisionRequest{Kind: Reject, Item: "copy", Into: 1, Expect: Unique, Seen: e.Number})
@@ -432,15 +400,11 @@ func TestDecisionsAtRandom(t *testing.T) {
 		x := open()
 		defer func() { _ = x.Close() }()
 		for source, policy := range map[string]string{"a": SourceLicensed, "b": SourcePreferred} {
-			if err := x.SetSourcePolicy(ctx, SourcePolicy{Source: source, Policy: policy, By: "editor"}); err != nil {
-				rt.Fatal(err)
-			}
+			testbed.OK(rt, x.SetSourcePolicy(ctx, SourcePolicy{Source: source, Policy: policy, By: "editor"}))
 		}
 		for seq := range uint64(rapid.IntRange(5, 40).Draw(rt, "steps")) {
 			if rapid.Bool().Draw(rt, "arrival") {
-				if _, err := x.Add(ctx, []Mutation{drawMutation(rt, seq+1)}); err != nil {
-					rt.Fatal(err)
-				}
+				put(rt, x, drawMutation(rt, seq+1))
 				continue
 			}
 			was := visibleState(rt, x)
@@ -457,9 +421,7 @@ func TestDecisionsAtRandom(t *testing.T) {
 			mustVerify(rt, x)
 		}
 		was := visibleState(rt, x)
-		if err := x.Close(); err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, x.Close())
 		x = open()
 		if diff := cmp.Diff(was, visibleState(rt, x)); diff != "" {
 			rt.Fatalf("after a restart:\n%s", diff)

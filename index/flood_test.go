@@ -40,10 +40,7 @@ func TestExempt(t *testing.T) {
 		t.Helper()
 		seq++
 		id := fmt.Sprint("n", seq)
-		out, err := x.Add(ctx, []Mutation{{Seq: uint64(seq), At: indextest.Start.Add(time.Duration(seq) * time.Minute), Article: indextest.ArticleOf(id, body)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := put(t, x, Mutation{Seq: uint64(seq), At: indextest.Start.Add(time.Duration(seq) * time.Minute), Article: indextest.ArticleOf(id, body)})
 		e := out[0].Event
 		mustVerify(t, x)
 		return fmt.Sprintf("%s %s %s", e.Verdict, e.Rule, e.Of)
@@ -57,9 +54,7 @@ func TestExempt(t *testing.T) {
 	is(notice, "unique  ")
 	is(notice, "duplicate exact n1")
 	d, err := x.Decide(ctx, DecisionRequest{Kind: Exempt, Item: "n1", By: "张三", Reason: "法律声明"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if _, err := x.Decide(ctx, DecisionRequest{Kind: Exempt, Cluster: d.Cluster, By: "张三"}); err == nil || !strings.Contains(err.Error(), "exempt already") {
 		t.Errorf("a second time: %v", err)
 	}
@@ -67,9 +62,7 @@ func TestExempt(t *testing.T) {
 		is(notice, "unique exempt n1")
 		is(copied, "unique exempt n1")
 		is(copied, "unique exempt n1")
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.Close())
 		x = openTexts(t, dir, 0)
 		list, err := x.Exemptions(ctx, 10)
 		if err != nil || len(list) != 1 || list[0].Number != d.Number || list[0].Reason != "法律声明" {
@@ -86,9 +79,7 @@ func TestExempt(t *testing.T) {
 	if list, err := x.Exemptions(ctx, 10); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 }
 
 // TestFlood: a text is set aside at the suspect that a count of all suspects of its minute says, 10 s after the first,
@@ -128,31 +119,22 @@ func TestFlood(t *testing.T) {
 					m.Article = &a
 					part = append(part, m)
 				}
-				out, err := x.Add(ctx, part)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := put(t, x, part...)
 				for _, o := range out {
 					said = append(said, fmt.Sprintf("%s %s %s %s %d", o.Event.ID, o.Event.Verdict, o.Event.Rule, o.Event.Of, o.Event.At.Unix()))
 				}
 				if from = to; batches && r.IntN(6) == 0 {
-					if err := x.Close(); err != nil {
-						t.Fatal(err)
-					}
+					testbed.OK(t, x.Close())
 					x = openTexts(t, dir, limit)
 				}
 			}
 			list, err := x.Exemptions(ctx, 100)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			for _, d := range list {
 				decisions = append(decisions, d.Item+" "+d.Reason)
 			}
 			mustVerify(t, x)
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.Close())
 			return said, decisions
 		}
 		said, decisions := run(false)
@@ -203,9 +185,7 @@ func TestFloodOfBlocked(t *testing.T) {
 		}
 		out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(i + 1),
 			At: indextest.Start.Add(time.Duration(5*i) * time.Second), Article: indextest.ArticleOf(fmt.Sprint("a", i), body)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		said[fmt.Sprint(out[0].Event.Verdict, " ", out[0].Event.Rule)]++
 		if i == 0 {
 			decideTest(t, x, DecisionRequest{Kind: Block, Item: "a0"})
@@ -231,13 +211,9 @@ func TestFloodOfOne(t *testing.T) {
 		seq++
 		a := indextest.ArticleOf(id, body)
 		a.Source = source
-		if _, err := x.Add(t.Context(), []Mutation{{Seq: uint64(seq), At: at, Article: a}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: uint64(seq), At: at, Article: a})
 		if seq%2 == 0 {
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.Close())
 			x = openTexts(t, dir, limit)
 		}
 	}
@@ -266,7 +242,5 @@ func TestFloodOfOne(t *testing.T) {
 		}
 	}
 	mustVerify(t, x)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 }

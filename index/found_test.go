@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jianguo/index/resident"
+	"jianguo/internal/testbed"
 )
 
 // Cases that random tests found once.
@@ -31,18 +32,14 @@ func TestUndoTellsWhoDecided(t *testing.T) {
 	by := func(req DecisionRequest) *Decision {
 		t.Helper()
 		d, err := x.Decide(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return d
 	}
 	by(DecisionRequest{Kind: Release, Item: "copy", By: "张三", Reason: "独家"})
 	reject := by(DecisionRequest{Kind: Reject, Item: "copy", Into: 1, By: "王五", Reason: "抄"})
 	undo := by(DecisionRequest{Kind: Undo, Undo: reject.Number, By: "李四", Reason: "误拒"})
 	it, err := x.Item(t.Context(), "copy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	const want = "an editor decided so: 张三: 独家 (a later decision was taken back): 李四: 误拒"
 	if e := &it.Event; e.Why != want || e.Why != undo.Events[0].Why || x.Note(e) != "李四: 误拒" {
 		t.Errorf("%s\n%s\n%s", e.Why, undo.Events[0].Why, x.Note(e))
@@ -55,9 +52,7 @@ func TestBlankLead(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	_, err := x.Add(t.Context(), []Mutation{{Seq: 1, At: testStart, Article: article("a", "same", 0x55<<48)},
 		{Seq: 2, At: testStart, Article: article("b", "same", 0x55<<48)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	blank := func(string, string, time.Time) *Article { return &Article{Blank: true} }
 	if _, err := x.Reindex(t.Context(), ReindexConfig{Recipe: "b", Analyze: blank, Batch: 7}, func() {}); err != nil {
 		t.Fatal(err)
@@ -78,18 +73,14 @@ func TestEventOfUndoNamesTheClusterOfTheItem(t *testing.T) {
 		{Seq: 1, At: testStart, Article: article("a", "first", 0x0123456789abcdef)},
 		{Seq: 2, At: testStart, Article: article("b", "second", 0xfedcba9876543210)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	d := decideTest(t, x, DecisionRequest{Kind: Merge, Cluster: 2, Into: 1})
 	undo := decideTest(t, x, DecisionRequest{Kind: Undo, Undo: d.Number})
 	if len(undo.Events) != 1 || undo.Events[0].ID != "b" || undo.Events[0].Cluster != 2 {
 		t.Errorf("events of the undo: %+v", undo.Events)
 	}
 	item, err := x.Item(context.Background(), "b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if item.Event.Verdict != Unique || item.Event.Cluster != 2 {
 		t.Errorf("after the undo: %+v", item.Event)
 	}
@@ -109,9 +100,7 @@ func TestBlankTextComesBack(t *testing.T) {
 		{Seq: 3, At: testStart, Withdraw: &Withdrawal{ID: "lead"}},
 		{Seq: 4, At: testStart, Article: blank},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	decideTest(t, x, DecisionRequest{Kind: Release, Item: "copy"})
 	for id, cluster := range map[string]uint32{"lead": 3, "copy": 2} {
 		item, err := x.Item(context.Background(), id)
@@ -138,9 +127,7 @@ func TestPromotedAcrossAMerge(t *testing.T) {
 			{Seq: 2, At: testStart, Article: article("rejected", "second", 0xfedcba9876543210)},
 			{Seq: 3, At: testStart, Article: article("copy", "second", 0xfedcba9876543210)},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		decideTest(t, x, DecisionRequest{Kind: Reject, Item: "rejected", Into: 1})
 		late := article("late", "second", 0xfedcba9876543210)
 		m.Seq, m.At = 4, testStart
@@ -161,10 +148,7 @@ func TestWithdrawnWhileBlocked(t *testing.T) {
 		x := openTest(t, t.TempDir(), nil)
 		add := func(m Mutation) Outcome {
 			m.At = testStart
-			out, err := x.Add(context.Background(), []Mutation{m})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := put(t, x, m)
 			return out[0]
 		}
 		add(Mutation{Seq: 1, Article: article("a", "first", 0x0123456789abcdef)})
@@ -197,10 +181,7 @@ func TestBlockHoldsForRevisions(t *testing.T) {
 	add := func(seq uint64, revision int64, text string) bool {
 		a := article("a", text, 0x0123456789abcdef)
 		a.Revision = revision
-		out, err := x.Add(context.Background(), []Mutation{{Seq: seq, At: testStart, Article: a}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := put(t, x, Mutation{Seq: seq, At: testStart, Article: a})
 		return out[0].Changed
 	}
 	add(1, 1, "first")
@@ -222,9 +203,7 @@ func TestExemptionEndsWithItsText(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	for i, text := range []string{"first", "first, corrected"} {
 		a := article("a", text, 0x0123456789abcdef)
-		if _, err := x.Add(context.Background(), []Mutation{{Seq: uint64(i + 1), At: testStart, Article: a}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: uint64(i + 1), At: testStart, Article: a})
 		if i == 0 {
 			decideTest(t, x, DecisionRequest{Kind: Exempt, Item: "a"})
 		}
@@ -239,9 +218,7 @@ func TestExemptionIsUndoneByItself(t *testing.T) {
 	for _, order := range [][2]int{{0, 1}, {1, 0}} {
 		x := openTest(t, t.TempDir(), nil)
 		a := article("a", "first", 0x0123456789abcdef)
-		if _, err := x.Add(context.Background(), []Mutation{{Seq: 1, At: testStart, Article: a}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: 1, At: testStart, Article: a})
 		before := visibleState(t, x)
 		var made [2]*Decision
 		for i, kind := range []string{Exempt, Block} {
@@ -268,15 +245,11 @@ func TestLabelOfAnotherCluster(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
 	licensed := SourcePolicy{Source: "licensed", Policy: SourceLicensed, By: "张三"}
-	if err := x.SetSourcePolicy(context.Background(), licensed); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.SetSourcePolicy(context.Background(), licensed))
 	c := article("c", "first", 0x0123456789abcdef)
 	c.Source = "licensed"
 	for i, a := range []*Article{article("a", "first", 0x0123456789abcdef), article("b", "second", 0xfedcba9876543210), c} {
-		if _, err := x.Add(context.Background(), []Mutation{{Seq: uint64(i + 1), At: testStart, Article: a}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: uint64(i + 1), At: testStart, Article: a})
 	}
 	for _, want := range []Label{{A: "b", B: "c", Label: "same"}, {A: "b", B: "c", Label: "different"}} {
 		req := DecisionRequest{Kind: Reject, Item: "c", Into: 2}
@@ -297,9 +270,7 @@ func TestLeftLeadIsNoMember(t *testing.T) {
 	decide, add := storyOf(t, x, "lead", "copy", "last")
 	withdraw := func(seq uint64, id string) {
 		w := &Withdrawal{ID: id, Promote: true}
-		if _, err := x.Add(context.Background(), []Mutation{{Seq: seq, At: testStart, Withdraw: w}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: seq, At: testStart, Withdraw: w})
 	}
 	add("into", 0x0f0f)
 	add("another", 0x0f0e)

@@ -1,13 +1,13 @@
 package index
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"jianguo/compare"
 	"jianguo/index/indextest"
+	"jianguo/internal/testbed"
 )
 
 // A feed gives the same introduction to every article. None is rejected because of another; what
@@ -26,17 +26,12 @@ func TestHeadlines(t *testing.T) {
 		a := indextest.ArticleOf(fmt.Sprint("n", seq+1), c.body)
 		a.Title, a.Text.Title = c.title, c.title
 		a.Sketch = compare.NewSketch(&a.Text)
-		out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(seq + 1), At: indextest.Start.Add(time.Duration(seq) * time.Minute), Article: a}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := put(t, x, Mutation{Seq: uint64(seq + 1), At: indextest.Start.Add(time.Duration(seq) * time.Minute), Article: a})
 		e := out[0].Event
 		if got := fmt.Sprintf("%s %s %s", e.Verdict, e.Rule, e.Of); got != c.want {
 			t.Errorf("n%d is %s, want %s: %s", seq+1, got, c.want, e.Why)
 		}
 	}
 	mustVerify(t, x)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 }

@@ -75,10 +75,7 @@ func TestModel(t *testing.T) {
 					rt.Fatal(err)
 				}
 			}
-			outcomes, err := x.Add(context.Background(), batch)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			outcomes := put(rt, x, batch...)
 			if batch[0].Article != nil {
 				fulfilled(rt, foretold, outcomes[0].Event)
 			}
@@ -95,17 +92,13 @@ func TestModel(t *testing.T) {
 				}
 			}
 			if rapid.IntRange(0, 3).Draw(rt, "snapshot") == 0 {
-				if err := x.Snapshot(context.Background()); err != nil {
-					rt.Fatal(err)
-				}
+				testbed.OK(rt, x.Snapshot(context.Background()))
 			}
 			restart := func() {
 				if rapid.IntRange(0, 4).Draw(rt, "restart") != 0 {
 					return
 				}
-				if err := x.Close(); err != nil {
-					rt.Fatal(err)
-				}
+				testbed.OK(rt, x.Close())
 				if rapid.IntRange(0, 3).Draw(rt, "damage") == 0 {
 					damageSnapshot(rt, dir, rapid.IntRange(0, 1<<20).Draw(rt, "where"))
 				}
@@ -119,10 +112,7 @@ func TestModel(t *testing.T) {
 			_, events := x.Applied()
 			m.events = int(events) // includes those of decisions and undos
 			m.compare(rt, x)
-			again, err := x.Add(context.Background(), batch[:1])
-			if err != nil {
-				rt.Fatal(err)
-			}
+			again := put(rt, x, batch[:1]...)
 			if again[0].Changed {
 				rt.Fatal("a redelivery changed something")
 			}
@@ -159,27 +149,21 @@ func undoAll(rt *rapid.T, x *Index, numbers []uint64) {
 }
 
 func setPolicy(rt *rapid.T, x *Index, m *model, source, policy string) {
-	if err := x.SetSourcePolicy(context.Background(), SourcePolicy{Source: source, Policy: policy, By: "张三"}); err != nil {
-		rt.Fatal(err)
-	}
+	testbed.OK(rt, x.SetSourcePolicy(context.Background(), SourcePolicy{Source: source, Policy: policy, By: "张三"}))
 	m.policies[source] = policy
 }
 
 // damageSnapshot flips a byte of the snapshot, if there is one.
-func damageSnapshot(t tester, dir string, where int) {
+func damageSnapshot(t rapid.TB, dir string, where int) {
 	t.Helper()
 	path := filepath.Join(dir, SnapshotFileName)
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	b[where%len(b)] ^= 0x40
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(path, b, 0o600))
 }
 
 // TestSnapshotIsUsed: a start reads the snapshot, and from the catalogue only later
@@ -191,27 +175,19 @@ func TestSnapshotIsUsed(t *testing.T) {
 	x := openTest(t, dir, nil)
 	add := func(n int) {
 		t.Helper()
-		if _, err := x.Add(ctx, []Mutation{{Seq: uint64(n), At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint("text", n), uint64(n)<<32|0xffff)}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: uint64(n), At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint("text", n), uint64(n)<<32|0xffff)})
 	}
 	reopen := func() {
 		t.Helper()
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.Close())
 		x = openTest(t, dir, nil)
 	}
 	for n := range 40 {
 		add(n + 1)
 	}
-	if err := x.Snapshot(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Snapshot(ctx))
 	old, err := os.ReadFile(filepath.Join(dir, SnapshotFileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	add(41)
 	reopen()
 	if got := x.snapshotEvent.Load(); got != 40 {
@@ -237,18 +213,14 @@ func TestSnapshotIsUsed(t *testing.T) {
 		"torn":                     func(b []byte) []byte { return slices.Delete(b, 100, 200) },
 		"with an older watermark":  func(b []byte) []byte { field(b, lowOrdinal)[0]--; return b },
 	} {
-		if err := os.WriteFile(filepath.Join(dir, SnapshotFileName), change(slices.Clone(old)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(filepath.Join(dir, SnapshotFileName), change(slices.Clone(old)), 0o600))
 		reopen()
 		if got := x.snapshotEvent.Load(); got != 0 {
 			t.Errorf("a snapshot %s was used", what)
 		}
 		mustVerify(t, x)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 }
 
 // TestNothingWithinReachIsMissed compares the look-ups of the index with a scan, at every
@@ -279,9 +251,7 @@ func TestNothingWithinReachIsMissed(t *testing.T) {
 					}
 				}
 
-				if _, err := x.Add(context.Background(), batch); err != nil {
-					t.Fatal(err)
-				}
+				put(t, x, batch...)
 			}
 			if got := x.tables.Bands.Len(); got != len(leads) {
 				t.Errorf("%d exemplars, a scan has %d", got, len(leads))
@@ -297,10 +267,7 @@ func TestBlankTextsNeverMeet(t *testing.T) {
 	for i := range uint64(4) {
 		// A text of stop words only is not blank, and has no fingerprint.
 		text := []string{"", "", "的了", "吗呢"}[i]
-		out, err := x.Add(context.Background(), []Mutation{{Seq: i + 1, At: testStart, Article: article(fmt.Sprint(i), text, 0)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := put(t, x, Mutation{Seq: i + 1, At: testStart, Article: article(fmt.Sprint(i), text, 0)})
 		if v := out[0].Event.Verdict; v != Unique {
 			t.Errorf("text %q is %s", text, v)
 		}
@@ -316,10 +283,7 @@ func TestWindow(t *testing.T) {
 	want := []Verdict{Unique, Duplicate, Duplicate, Duplicate, Unique, Duplicate}
 	for i, w := range want {
 		m := Mutation{Seq: uint64(i + 1), At: testStart.Add(time.Duration(i) * 8 * time.Hour), Article: article(fmt.Sprint(i), fmt.Sprint(i), 1<<40|uint64(i%2))}
-		out, err := x.Add(context.Background(), []Mutation{m})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := put(t, x, m)
 		if got := out[0].Event.Verdict; got != w {
 			t.Errorf("item %d is %s, want %s", i, got, w)
 		}
@@ -339,18 +303,14 @@ func TestAttachBeginsAnEpochWhereTheStreamLostItsEnd(t *testing.T) {
 	if err != nil || base != 0 {
 		t.Fatal(base, err)
 	}
-	if _, err := x.Add(ctx, []Mutation{{Seq: 5, At: testStart, Article: article("a", "a", 1)}}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x, Mutation{Seq: 5, At: testStart, Article: article("a", "a", 1)})
 	if base, err = x.Attach(ctx, "stream-1", has(7)); err != nil || base != 0 || seq != 5 || logged != uint64(testStart.UnixNano()) {
 		t.Fatalf("the same stream, longer: base %d, %v, asked for %d at %d", base, err, seq, logged)
 	}
 	if base, err = x.Attach(ctx, "stream-1", has(3)); err != nil || base != 2 {
 		t.Fatalf("the same stream, with three of five: base %d, %v", base, err)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 	x = openTest(t, dir, nil)
 	defer func() { _ = x.Close() }()
 	if base, err = x.Attach(ctx, "stream-1", has(3)); err != nil || base != 2 || seq != 3 || logged != uint64(testStart.UnixNano()) {
@@ -360,9 +320,7 @@ func TestAttachBeginsAnEpochWhereTheStreamLostItsEnd(t *testing.T) {
 		t.Fatalf("another stream: base %d, %v", base, err)
 	}
 	at := testStart.Add(time.Minute)
-	if _, err := x.Add(ctx, []Mutation{{Seq: 12, At: at, Article: article("b", "b", 2)}, {Seq: 11, At: testStart}}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x, Mutation{Seq: 12, At: at, Article: article("b", "b", 2)}, Mutation{Seq: 11, At: testStart})
 	away := errors.New("away")
 	if _, err = x.Attach(ctx, "stream-2", func(uint64, uint64) (uint64, error) { return 0, away }); !errors.Is(err, away) {
 		t.Fatalf("the bus is away: %v", err)
@@ -380,13 +338,9 @@ func TestRemovedFileIsNotMadeAgain(t *testing.T) {
 	x := openTest(t, dir, nil)
 	defer func() { _ = x.Close() }()
 	ctx := context.Background()
-	if _, err := x.Add(ctx, []Mutation{{Seq: 1, At: testStart, Article: article("a", "a", 0xff)}}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x, Mutation{Seq: 1, At: testStart, Article: article("a", "a", 0xff)})
 	path := filepath.Join(dir, FileName)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.Remove(path))
 	refused := 0
 	for _, pool := range []*sql.DB{x.reader, x.judgeReader} {
 		for range 8 {
@@ -402,9 +356,7 @@ func TestRemovedFileIsNotMadeAgain(t *testing.T) {
 		t.Errorf("%d connections were refused; the file: %v", refused, err)
 	}
 	copied := t.TempDir()
-	if err := x.CopyTo(ctx, filepath.Join(copied, FileName)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.CopyTo(ctx, filepath.Join(copied, FileName)))
 	y := openTest(t, copied, nil)
 	defer func() { _ = y.Close() }()
 	if _, err := y.Item(ctx, "a"); err != nil {
@@ -417,13 +369,9 @@ func TestCheckStoresNothing(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
 	ctx := context.Background()
-	if _, err := x.Add(ctx, []Mutation{{Seq: 1, At: testStart, Article: article("a", "a", 0xff)}}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x, Mutation{Seq: 1, At: testStart, Article: article("a", "a", 0xff)})
 	e, err := x.Check(ctx, article("b", "b", 0xfe), seconds(testStart))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if e.Verdict != Duplicate || e.Rule != ByHamming || e.Of != "a" || e.Distance == nil || *e.Distance != 1 {
 		t.Errorf("got %+v", e)
 	}
@@ -438,7 +386,7 @@ func TestCheckStoresNothing(t *testing.T) {
 
 // fulfilled fails the test if publishing an item causes another event than Check said. A check does not know the number
 // of an event, and of a cluster that the item begins.
-func fulfilled(t tester, foretold, e Event) {
+func fulfilled(t rapid.TB, foretold, e Event) {
 	t.Helper()
 	if foretold.Cluster == 0 {
 		e.Cluster, e.Story, foretold.Story = 0, 0, 0
@@ -465,17 +413,12 @@ func TestCheckOfKnownItem(t *testing.T) {
 		a := indextest.ArticleOf(id, body)
 		a.Revision = revision
 		e, err := x.Check(ctx, a, seconds(testStart))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if e.Verdict != want || e.Cause != cause || e.Cluster != cluster {
 			t.Errorf("%s is %s by %s in %d, want %s by %s in %d", id, e.Verdict, e.Cause, e.Cluster, want, cause, cluster)
 		}
 		seq++
-		out, err := x.Add(ctx, []Mutation{{Seq: seq, At: testStart, Article: a}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := put(t, x, Mutation{Seq: seq, At: testStart, Article: a})
 		fulfilled(t, e, out[0].Event)
 	}
 	is("a", body, 5, Unique, CauseIngest, 0)
@@ -487,9 +430,7 @@ func TestCheckOfKnownItem(t *testing.T) {
 	is("a", other, 8, Duplicate, CauseRevision, 4)
 	is("a", body, 9, Unique, CauseRevision, 0)
 	seq++
-	if _, err := x.Add(ctx, []Mutation{{Seq: seq, At: testStart, Withdraw: &Withdrawal{ID: "a"}}}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x, Mutation{Seq: seq, At: testStart, Withdraw: &Withdrawal{ID: "a"}})
 	is("a", body, 0, Withdrawn, CauseWithdrawal, 6)
 	is("a", body, 10, Unique, CauseRevision, 6) // not blocked by itself
 	mustVerify(t, x)
@@ -518,9 +459,7 @@ func TestCheckBesideAdd(t *testing.T) {
 			all = append(all, Mutation{Seq: uint64(40*batch + i + 1), At: testStart,
 				Article: indextest.ArticleOf(fmt.Sprint("n", 20*batch+i/2), body+string(p.Words(20)))})
 		}
-		if _, err := x.Add(t.Context(), all); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, all...)
 	}
 	stop()
 	for range 3 {
@@ -561,9 +500,7 @@ func TestReplacedText(t *testing.T) {
 			a := c.revised()
 			e, err := x.Check(t.Context(), a, seconds(testStart))
 			out, err2 := x.Add(t.Context(), []Mutation{{Seq: 4, At: testStart, Article: a}})
-			if err := errors.Join(err, err2); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, errors.Join(err, err2))
 			fulfilled(t, e, out[0].Event)
 			if e := out[0].Event; e.Verdict != Unique || e.Cause != CauseRevision || (e.Cluster == 1) == c.replaced {
 				t.Errorf("%s is %s by %s in %d", c.what, e.Verdict, e.Cause, e.Cluster)
@@ -617,12 +554,10 @@ func TestReplacedWithdrawal(t *testing.T) {
 }
 
 // is fails the test if an item has another verdict.
-func is(t tester, x *Index, id, want string) {
+func is(t rapid.TB, x *Index, id, want string) {
 	t.Helper()
 	it, err := x.Item(context.Background(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if got := fmt.Sprintf("%s of %q in %d", it.Event.Verdict, it.Event.Of, it.Event.Cluster); got != want {
 		t.Fatalf("%s is %s, want %s", id, got, want)
 	}
@@ -631,7 +566,6 @@ func is(t tester, x *Index, id, want string) {
 // TestSameRevision: what comes again changes nothing, and another text of the stored revision does not either; a withdrawal
 // of that revision withdraws, and is final.
 func TestSameRevision(t *testing.T) {
-	ctx := context.Background()
 	publish := func(text string, revision int64) Mutation {
 		a := article("a", text, uint64(len(text))<<40|0xff)
 		a.Revision = revision
@@ -661,10 +595,7 @@ func TestSameRevision(t *testing.T) {
 		var last Outcome
 		for i, m := range append(c.stored, c.then) {
 			m.Seq, m.At = uint64(i+1), testStart
-			out, err := x.Add(ctx, []Mutation{m})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := put(t, x, m)
 			last = out[0]
 		}
 		if last.Changed != c.changed || last.Event.Verdict != c.verdict || last.Event.Revision != 7 {
@@ -685,17 +616,11 @@ func TestEventsReadAsTheyWereReturned(t *testing.T) {
 		{Seq: 2, At: testStart.Add(time.Millisecond), Article: article("b", "b", 0xfd)},
 		{Seq: 3, At: testStart.Add(time.Second), Withdraw: &Withdrawal{ID: "a", Reason: "版权"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	remembered, err := x.Events(ctx, 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	read, err := x.Events(ctx, 0, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for _, events := range [][]Event{remembered, read} {
 		if len(events) != len(out) {
 			t.Fatalf("%d events, want %d", len(events), len(out))

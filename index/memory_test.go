@@ -25,9 +25,7 @@ import (
 func residentMemory(t *testing.T) (bytes, mapped int64) {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var all, pages, shared int64
 	if _, err := fmt.Sscan(string(raw), &all, &pages, &shared); err != nil {
 		t.Fatal(err)
@@ -63,9 +61,7 @@ func TestMemoryFormula(t *testing.T) {
 			a.Print.Fingerprint = simhash.Fingerprint(r.Uint64())
 			batch = append(batch, Mutation{Seq: seq, At: testStart, Article: a})
 		}
-		if err := insert(ctx, x, batch); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, insert(ctx, x, batch))
 	}
 	debug.FreeOSMemory()
 	now, _ := residentMemory(t)
@@ -132,9 +128,7 @@ func TestMemoryForLong(t *testing.T) {
 			}
 			batch = append(batch, m)
 		}
-		if _, err := x.Add(ctx, batch); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, batch...)
 		if hour%5 == 4 {
 			if _, err := x.Sweep(ctx); err != nil {
 				t.Fatal(err)
@@ -143,9 +137,7 @@ func TestMemoryForLong(t *testing.T) {
 		if done := seq * 10 / items; done == (seq-hourly)*10/items {
 			continue
 		} else if done%3 == 0 {
-			if err := x.Snapshot(ctx); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.Snapshot(ctx))
 		}
 		debug.FreeOSMemory()
 		now, mapped := residentMemory(t)

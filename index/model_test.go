@@ -7,7 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"jianguo/index/indextest"
+	"jianguo/internal/testbed"
 )
 
 // model applies mutations one by one, by brute force and without a file. It defines the
@@ -264,9 +267,15 @@ var (
 	drawMutation = indextest.Mutation
 )
 
-type tester = indextest.T
+func mustVerify(t rapid.TB, x *Index) { t.Helper(); indextest.MustVerify(t, x) }
 
-func mustVerify(t tester, x *Index) { t.Helper(); indextest.MustVerify(t, x) }
+// put is Add of what has to succeed.
+func put(t rapid.TB, x *Index, mutations ...Mutation) []Outcome {
+	t.Helper()
+	out, err := x.Add(context.Background(), mutations)
+	testbed.OK(t, err)
+	return out
+}
 
 func openTest(t testing.TB, dir string, change func(*Config)) *Index {
 	t.Helper()
@@ -277,14 +286,12 @@ func openTest(t testing.TB, dir string, change func(*Config)) *Index {
 		change(&cfg)
 	}
 	x, err := Open(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return x
 }
 
 // compare compares the whole state of an index with that of the model.
-func (m *model) compare(t tester, x *Index) {
+func (m *model) compare(t rapid.TB, x *Index) {
 	t.Helper()
 	ctx := context.Background()
 	if _, events := x.Applied(); int(events) != m.events {
@@ -297,9 +304,7 @@ func (m *model) compare(t tester, x *Index) {
 		}
 		seen[v.id] = true
 		it, err := x.Item(ctx, v.id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		got := fmt.Sprintf("%s %s %q %d r%d", it.Event.Verdict, it.Event.Rule, it.Event.Of, it.Event.Cluster, it.Event.Revision)
 		want := fmt.Sprintf("%s %s %q %d r%d", v.verdict, v.rule, v.of, v.cluster, it.Event.Revision)
 		if got != want {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jianguo/index/indextest"
+	"jianguo/internal/testbed"
 )
 
 // TestOutlinesFollowTheRows: through failed batches and restarts, the outlines
@@ -61,10 +62,7 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 			batch[0].Article = indextest.ArticleOf("other", p.Write())
 		}
 		first := x.nextOrdinal
-		outcomes, err := x.Add(ctx, batch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcomes := put(t, x, batch...)
 		for k := range batch {
 			if outcomes[k].Changed {
 				articles[first] = batch[k].Article
@@ -73,16 +71,12 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 		}
 		check()
 		if i%30 == 29 {
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.Close())
 			x = open()
 			<-x.Probe().Outlined
 			check()
 		}
 	}
 	mustVerify(t, x)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 }

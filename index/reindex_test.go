@@ -88,13 +88,9 @@ func (d dialect) reindex(t *testing.T, dir string, change func(*ReindexConfig)) 
 	}
 	x := d.open(t, dir)
 	report, err := x.Reindex(context.Background(), cfg, func() {})
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 	// A start from rows has the postings in the order of a catalogue of that recipe.
-	if err := sqlite.Remove(filepath.Join(dir, SnapshotFileName)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, sqlite.Remove(filepath.Join(dir, SnapshotFileName)))
 	return report, err
 }
 
@@ -154,10 +150,7 @@ func (s *step) do(t *testing.T, x *Index, d dialect) string {
 	if m.Article != nil {
 		m.Article = d.article(s.mutation.Article.ID, s.body)
 	}
-	outcomes, err := x.Add(context.Background(), []Mutation{m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	outcomes := put(t, x, m)
 	e := outcomes[0].Event
 	return fmt.Sprint(outcomes[0].Changed, e.Number, e.ID, e.Verdict, e.Rule, e.Of, e.Cluster, e.Why)
 }
@@ -166,9 +159,7 @@ func (s *step) do(t *testing.T, x *Index, d dialect) string {
 func history(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Reads, "NORMAL")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer db.Close()
 	all := map[string][]string{}
 	for _, table := range []string{"items", "texts", "events", "current", "clusters", "members", "decisions", "decision_items", "sources", "source_policies", "reviews"} {
@@ -187,9 +178,7 @@ func history(t *testing.T, dir string) map[string][]string {
 			all[table] = append(all[table], fmt.Sprint(row...))
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 	}
 	return all
 }
@@ -201,16 +190,10 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	ctx := context.Background()
 	to := t.TempDir()
 	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Writes, "NORMAL")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(sqlite.CopyTo(ctx, db, filepath.Join(to, FileName)), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
+	testbed.OK(t, errors.Join(sqlite.CopyTo(ctx, db, filepath.Join(to, FileName)), db.Close()))
 	db, err = sqlite.Open(filepath.Join(to, FileName), sqlite.Writes, "NORMAL")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	type text struct {
 		ordinal     uint32
 		title, body string
@@ -251,9 +234,7 @@ func (d dialect) translated(t *testing.T, dir string) string {
 			_, err = db.Exec(`UPDATE items SET sum = row_sum(` + table.Columns + `)`)
 		}
 	}
-	if err := errors.Join(err, e, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(err, e, db.Close()))
 	return to
 }
 
@@ -296,9 +277,7 @@ func TestReindex(t *testing.T) {
 					decisions++
 				}
 			}
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.Close())
 			met, swept := 0, 0
 			for _, d := range testbed.Sequential([]dialect{1, 0, 1}[:testbed.Count(2, 3, 3)]) {
 				before, want := history(t, dir), d.translated(t, dir)
@@ -324,15 +303,11 @@ func TestReindex(t *testing.T) {
 						decisions++
 					}
 				}
-				if err := errors.Join(x.Close(), fresh.Close()); err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, errors.Join(x.Close(), fresh.Close()))
 				x, fresh = d.open(t, dir), d.open(t, want)
 				mustVerify(t, x)
 				a.sameProposals(x, fresh, d)
-				if err := errors.Join(x.Close(), fresh.Close()); err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, errors.Join(x.Close(), fresh.Close()))
 			}
 			if met < 30 || swept == 0 && !testbed.Race { // the race detector sees one reindex of each world
 				t.Errorf("%d proposals, %d exemplars swept: it is another world that this needs", met, swept)
@@ -347,9 +322,7 @@ func sweepAndSave(t *testing.T, indexes ...*Index) (swept int) {
 	t.Helper()
 	for _, x := range indexes {
 		n, err := x.Sweep(context.Background())
-		if err := errors.Join(err, x.Snapshot(context.Background())); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, errors.Join(err, x.Snapshot(context.Background())))
 		swept += n
 		mustVerify(t, x)
 	}
@@ -387,9 +360,7 @@ func (a *archive) interrupted(dir string, d dialect) {
 		if torn++; torn%5 == 0 {
 			x := d.open(t, dir)
 			mustVerify(t, x)
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.Close())
 		}
 	}
 	if torn == 0 {

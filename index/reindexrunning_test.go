@@ -74,9 +74,7 @@ func TestReindexOfRunningIndex(t *testing.T) {
 			sweepAndSave(t, x)
 			outlinesInForce(t, x)
 			judged := a.judgements(x, nil)
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.Close())
 			for _, name := range []string{"a snapshot", "no snapshot"} {
 				y := dialect(1).open(t, dir)
 				mustVerify(t, y)
@@ -91,9 +89,7 @@ func TestReindexOfRunningIndex(t *testing.T) {
 					a.sameProposals(y, fresh, dialect(1))
 					_ = fresh.Close()
 				}
-				if err := errors.Join(y.Close(), os.RemoveAll(filepath.Join(dir, SnapshotFileName))); err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, errors.Join(y.Close(), os.RemoveAll(filepath.Join(dir, SnapshotFileName))))
 			}
 		})
 	}
@@ -137,9 +133,7 @@ func (a *archive) judgements(x *Index, before []Event) (events []Event) {
 			body[r.IntN(len(body))] = rune(0x4e00 + r.IntN(2000))
 		}
 		e, err := x.Check(context.Background(), dialect(1).article("new", string(body)), seconds(a.now()))
-		if err != nil {
-			a.t.Fatal(err)
-		}
+		testbed.OK(a.t, err)
 		events = append(events, e)
 	}
 	if diff := cmp.Diff(before, events); before != nil && diff != "" {
@@ -177,9 +171,7 @@ func (s *step) speak(t *testing.T, x *Index, speaks *atomic.Int64) {
 			d := dialect(speaks.Load())
 			m.Article = d.article(s.mutation.Article.ID, s.body)
 			m.Article.Recipe = d.name()
-			if err := x.CompareAhead(context.Background(), m.Article, m.At); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.CompareAhead(context.Background(), m.Article, m.At))
 		}
 		_, err := x.Add(context.Background(), []Mutation{m})
 		if err == nil {

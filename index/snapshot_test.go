@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"jianguo/index/resident"
+	"jianguo/internal/testbed"
 )
 
 // TestSnapshotOfAnotherHand: a file that was removed while the service ran is written again.
@@ -19,26 +20,16 @@ func TestSnapshotOfAnotherHand(t *testing.T) {
 	x := openTest(t, dir, nil)
 	add := func(n uint64) {
 		t.Helper()
-		if _, err := x.Add(ctx, []Mutation{{Seq: n, At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint(n), n<<40|n)}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: n, At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint(n), n<<40|n)})
 	}
 	for n := range uint64(30) {
 		add(n + 1)
 	}
-	if err := x.Snapshot(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, SnapshotFileName)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Snapshot(ctx))
+	testbed.OK(t, os.Remove(filepath.Join(dir, SnapshotFileName)))
 	add(31)
-	if err := x.Snapshot(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Snapshot(ctx))
+	testbed.OK(t, x.Close())
 	x = openTest(t, dir, nil)
 	defer func() { _ = x.Close() }()
 	if got := x.snapshotEvent.Load(); got != 31 {
@@ -52,18 +43,12 @@ func TestStartCalledOff(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir, nil)
 	for n := range uint64(30) {
-		if _, err := x.Add(t.Context(), []Mutation{{Seq: n + 1, At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint(n), n<<40|n)}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: n + 1, At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint(n), n<<40|n)})
 	}
-	if err := errors.Join(x.Snapshot(t.Context()), x.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(x.Snapshot(t.Context()), x.Close()))
 	path := filepath.Join(dir, SnapshotFileName)
 	before, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	_, err = Open(ctx, Config{Dir: dir, Progress: func(stage string, _, _ int64) {
 		if stage == "snapshot" {
@@ -112,9 +97,7 @@ func TestReleasedWhileSnapshotIsWritten(t *testing.T) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	decide(DecisionRequest{Kind: Undo, Undo: d.Number})
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 	x = openTest(t, dir, nil)
 	defer func() { _ = x.Close() }()
 	if got := x.snapshotEvent.Load(); got != 1 {

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"jianguo/internal/testbed"
 )
 
 func setSource(t *testing.T, x *Index, source, policy string) {
 	t.Helper()
-	if err := x.SetSourcePolicy(context.Background(), SourcePolicy{Source: source, Policy: policy, By: "张三"}); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.SetSourcePolicy(context.Background(), SourcePolicy{Source: source, Policy: policy, By: "张三"}))
 }
 
 // TestPoliciesDecide: what a licensed source copies is accepted and linked;
@@ -34,13 +34,8 @@ func TestPoliciesDecide(t *testing.T) {
 		a := article(id, id, fp)
 		a.Source = source
 		checked, err := x.Check(ctx, a, seconds(testStart))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := x.Add(ctx, []Mutation{{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second), Article: a}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
+		out := put(t, x, Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second), Article: a})
 		e := out[0].Event
 		if checked.Verdict != e.Verdict || checked.Rule != e.Rule || checked.Of != e.Of {
 			t.Errorf("%s was foretold to be %s by %s of %q", id, checked.Verdict, checked.Rule, checked.Of)
@@ -51,9 +46,7 @@ func TestPoliciesDecide(t *testing.T) {
 	is := func(id, want string) {
 		t.Helper()
 		it, err := x.Item(ctx, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if got := fmt.Sprintf("%s %s of %q in %d", it.Event.Verdict, it.Event.Rule, it.Event.Of, it.Event.Cluster); got != want {
 			t.Errorf("%s is %s, want %s", id, got, want)
 		}
@@ -126,15 +119,11 @@ func TestPoliciesStay(t *testing.T) {
 	setSource(t, x, "海岬 气象台", SourcePreferred)
 	setSource(t, x, "海岬 气象台", SourceNormal)
 	strict := SourcePolicy{Source: "众览", Policy: SourceNormal, Strictness: "copies", By: "张三"}
-	if err := x.SetSourcePolicy(ctx, strict); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.SetSourcePolicy(ctx, strict))
 	setSource(t, x, "众览", SourceWatched)
 	setSource(t, x, "众览", SourceWatched)
 	mustVerify(t, x)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 	x = openTest(t, dir, nil)
 	force := map[string]string{}
 	for source, p := range x.SourcePolicies() {
@@ -171,9 +160,7 @@ func TestManySources(t *testing.T) {
 			a.Source, a.Text.Body = source, fmt.Sprintf("第%d篇\n更多内容请下载客户端", seq)
 			all = append(all, Mutation{Seq: seq, At: testStart, Article: a})
 		}
-		if _, err := x.Add(ctx, all); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, all...)
 	}
 	publish("海岬晚报", "海岬晚报", "海岬晚报", "海岬晚报", "海岬晚报")
 	learned, err := x.Boilerplate(ctx, "海岬晚报")

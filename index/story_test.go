@@ -141,9 +141,7 @@ func (m *storyModel) decide(rt *rapid.T, req DecisionRequest) {
 	if errors.As(err, &conflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrQuery) {
 		return
 	}
-	if err != nil {
-		rt.Fatal(err)
-	}
+	testbed.OK(rt, err)
 	was := map[uint32]uint32{}
 	m.was[d.Number] = was
 	switch now := m.cluster(req.Item); {
@@ -167,9 +165,7 @@ func (m *storyModel) decide(rt *rapid.T, req DecisionRequest) {
 func (m *storyModel) compare(rt *rapid.T) {
 	_, last := m.x.Applied()
 	retold, err := stories.Changed(context.Background(), m.x.reader, m.x.Versions, 0, last, 64)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	testbed.OK(rt, err)
 	told := map[string]uint32{}
 	for number, items := range retold {
 		for _, it := range items {
@@ -232,9 +228,7 @@ func TestStoriesAtRandom(t *testing.T) {
 					rt.Fatalf("%s is in story %d by its event, want %d", id, e.Story, want)
 				}
 			case step == "restart":
-				if err := x.Close(); err != nil {
-					rt.Fatal(err)
-				}
+				testbed.OK(rt, x.Close())
 				x = openTexts(t, dir, 0)
 				m.x = x
 			case item != "":
@@ -247,13 +241,10 @@ func TestStoriesAtRandom(t *testing.T) {
 	})
 }
 
-func add(t tester, x *Index, seq int, id, body string) Event {
+func add(t rapid.TB, x *Index, seq int, id, body string) Event {
 	t.Helper()
 	at := testStart.Add(time.Duration(seq) * time.Minute)
-	out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(seq), At: at, Article: indextest.ArticleOf(id, body)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := put(t, x, Mutation{Seq: uint64(seq), At: at, Article: indextest.ArticleOf(id, body)})
 	return out[0].Event
 }
 
@@ -313,9 +304,7 @@ func TestJoin(t *testing.T) {
 	tells("a text is gone", 1, one, stories.Telling{Cluster: 2, Follows: 4, Adds: stories.Unknown}, released)
 	blank := indextest.ArticleOf("blank", "")
 	blank.Blank = true // it has no sketch
-	if _, err := x.Add(t.Context(), []Mutation{{Seq: 5, At: testStart.Add(time.Hour), Article: blank}}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x, Mutation{Seq: 5, At: testStart.Add(time.Hour), Article: blank})
 	decideTest(t, x, DecisionRequest{Kind: Join, Cluster: 5, Into: 3})
 	tells("a blank one", 3, stories.Telling{Cluster: 3}, stories.Telling{Cluster: 5, Follows: 3, Adds: stories.Unknown})
 }
@@ -331,9 +320,7 @@ func TestJoinWithoutLead(t *testing.T) {
 	add(t, x, 2, "n2", shared+string(p.Words(130)))
 	add(t, x, 3, "n3", shared+string(p.Words(130)))
 	gone := Mutation{Seq: 4, At: testStart.Add(time.Hour), Withdraw: &Withdrawal{ID: "n2", Promote: true}}
-	if _, err := x.Add(t.Context(), []Mutation{gone}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, x, gone)
 	told := func(req DecisionRequest, story uint32, want ...uint32) uint64 {
 		t.Helper()
 		_, seen := x.Applied()
@@ -439,9 +426,7 @@ func TestRevisedTelling(t *testing.T) {
 func TestRevisedTellings(t *testing.T) {
 	x := openTexts(t, t.TempDir(), 0)
 	defer func() { _ = x.Close() }()
-	if err := x.SetSourcePolicy(t.Context(), SourcePolicy{Source: "licensed", Policy: SourceLicensed, By: "张三"}); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.SetSourcePolicy(t.Context(), SourcePolicy{Source: "licensed", Policy: SourceLicensed, By: "张三"}))
 	p := &indextest.Press{Rand: rand.New(rand.NewPCG(4, 9))}
 	matter, other := string(p.Words(200)), string(p.Words(400))
 	seq := uint64(0)
@@ -450,9 +435,7 @@ func TestRevisedTellings(t *testing.T) {
 		seq++
 		a := indextest.ArticleOf(id, body)
 		a.Source = source
-		if _, err := x.Add(t.Context(), []Mutation{{Seq: seq, At: testStart, Article: a}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: seq, At: testStart, Article: a})
 	}
 	adds := func(cluster uint32) int {
 		t.Helper()
@@ -565,9 +548,7 @@ func TestRelated(t *testing.T) {
 	if items := told[1]; err != nil || len(items) != 2 || items[1].Telling != 2 || items[1].Adds < 150 {
 		t.Errorf("the filter is told %v, %v", told, err)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 	x = openTexts(t, dir, 0)
 	if e := add(t, x, 3, "n3", opening+string(p.Words(190))); e.Verdict != Unique || e.Story != 1 {
 		t.Errorf("after a restart: %s in story %d", e.Verdict, e.Story)

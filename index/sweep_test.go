@@ -29,11 +29,9 @@ func openTwins(t *testing.T, dirs [2]string) (x twins) {
 	return x
 }
 
-func (x twins) close(t tester) {
+func (x twins) close(t rapid.TB) {
 	for _, one := range x {
-		if err := one.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, one.Close())
 	}
 }
 
@@ -81,14 +79,10 @@ func TestSweepChangesNoVerdict(t *testing.T) {
 				rt.Fatalf("the decision %+v: %q where swept, else %q", request, decided[0], decided[1])
 			}
 			n, err := x[0].Sweep(ctx)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			testbed.OK(rt, err)
 			swept += n
 			if rapid.IntRange(0, 2).Draw(rt, "snapshot") == 0 {
-				if err := x[0].Snapshot(ctx); err != nil {
-					rt.Fatal(err)
-				}
+				testbed.OK(rt, x[0].Snapshot(ctx))
 			}
 			if rapid.IntRange(0, 3).Draw(rt, "restart") == 0 {
 				x.close(rt)
@@ -136,9 +130,7 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 			a := article(fmt.Sprint(seq), fmt.Sprint("text", seq), seq*0x9e3779b97f4a7c15)
 			batch = append(batch, Mutation{Seq: seq, At: testStart.Add(time.Duration(round) * 50 * time.Hour), Article: a})
 		}
-		if _, err := x.Add(ctx, batch); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, batch...)
 		if _, err := x.Sweep(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -188,15 +180,11 @@ func TestSweptComesBack(t *testing.T) {
 					if err != nil || n != 1 {
 						t.Fatalf("%d swept, %v", n, err)
 					}
-					if err := one.Snapshot(ctx); err != nil {
-						t.Fatal(err)
-					}
+					testbed.OK(t, one.Snapshot(ctx))
 				}
 				later = later.Add(25 * time.Hour)
 				for _, one := range x {
-					if err := c.touch(one, later); err != nil {
-						t.Fatal(err)
-					}
+					testbed.OK(t, c.touch(one, later))
 				}
 				if restart {
 					x.close(t)
@@ -207,9 +195,7 @@ func TestSweptComesBack(t *testing.T) {
 				var verdicts [2]Verdict
 				for i, one := range x {
 					out, err := one.Add(ctx, []Mutation{{Seq: 9, At: later.Add(time.Hour), Article: article("copy", "copy", 0xff<<20|1)}})
-					if err != nil {
-						t.Fatal(err)
-					}
+					testbed.OK(t, err)
 					verdicts[i] = out[0].Event.Verdict
 				}
 				if verdicts[0] != verdicts[1] || verdicts[0] != Duplicate {
@@ -233,9 +219,7 @@ func TestSweptIsCopiedByAClockGoneBack(t *testing.T) {
 		seq++
 		for i, one := range x {
 			out, err := one.Add(ctx, []Mutation{{Seq: seq, At: testStart.Add(time.Duration(hours) * time.Hour), Article: a}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			verdicts[i] = out[0].Event.Verdict
 		}
 		return verdicts
@@ -265,14 +249,10 @@ func TestSweepWaitsForClock(t *testing.T) {
 	})
 	for i, at := range []time.Time{testStart, testStart.Add(100 * 24 * time.Hour)} {
 		m := Mutation{Seq: uint64(i + 1), At: at, Article: article(fmt.Sprint("id", i), fmt.Sprint("text", i), uint64(i+1)<<40|0xff)}
-		if _, err := x.Add(t.Context(), []Mutation{m}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, m)
 	}
 	if n, err := x.Sweep(t.Context()); n != 0 || err != nil {
 		t.Fatalf("%d exemplars swept: %v", n, err)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jianguo/internal/testbed"
 )
 
 // TestTogether: several items are decided about as one, or none of them is;
@@ -16,16 +18,12 @@ func TestTogether(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	for i, a := range []*Article{article("lead", "lead", 0b111_0000), article("copy1", "c1", 0b111_0001), article("copy2", "c2", 0b111_0010), article("copy3", "c3", 0b111_0100),
 		article("other", "other", 1<<40-1)} {
-		if _, err := x.Add(ctx, []Mutation{{Seq: uint64(i + 1), At: testStart, Article: a}}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, x, Mutation{Seq: uint64(i + 1), At: testStart, Article: a})
 	}
 	event := func(id string) uint64 {
 		t.Helper()
 		it, err := x.Item(ctx, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return it.Event.Number
 	}
 	before := visibleState(t, x)
@@ -57,9 +55,7 @@ func TestTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := x.Decide(ctx, DecisionRequest{Kind: Release, Items: three, In: 1, By: "张三", Reason: "授权"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if d.Count != 3 || d.Item != "copy1" || d.Cluster != 1 || len(d.Events) != 3 {
 		t.Errorf("%+v", d)
 	}

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,12 +8,12 @@ import (
 
 	"jianguo/compare"
 	"jianguo/index/indextest"
+	"jianguo/internal/testbed"
 )
 
 // Long texts are compared as far as the budget of work goes. Beyond it they are judged by their
 // sketches, which rejects nothing, and the event says so.
 func TestWork(t *testing.T) {
-	ctx := context.Background()
 	for _, work := range []int{0, DefaultPolicy().Work} {
 		x := openTest(t, t.TempDir(), func(c *Config) {
 			p := DefaultPolicy()
@@ -32,10 +31,7 @@ func TestWork(t *testing.T) {
 		for i := range 4 {
 			add(fmt.Sprint("other", i), append(slices.Clone(story[:900]), p.Words(2100)...))
 		}
-		outcomes, err := x.Add(ctx, batch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcomes := put(t, x, batch...)
 		for _, o := range outcomes {
 			if o.Event.Verdict == Duplicate {
 				t.Errorf("work %d: %s is a duplicate", work, o.Event.ID)
@@ -44,10 +40,7 @@ func TestWork(t *testing.T) {
 		copied := slices.Clone(story)
 		copied[5] = '变'
 		add("copy", copied)
-		outcomes, err = x.Add(ctx, batch[len(batch)-1:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcomes = put(t, x, batch[len(batch)-1:]...)
 		e := outcomes[0].Event
 		switch {
 		case work > 0 && (e.Verdict != Duplicate || e.Of != "story"):
@@ -57,8 +50,6 @@ func TestWork(t *testing.T) {
 			t.Errorf("without: %s of %q: %s %+v", e.Verdict, e.Of, e.Why, e.Facts)
 		}
 		mustVerify(t, x)
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.Close())
 	}
 }

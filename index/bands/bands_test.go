@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"jianguo/internal/testbed"
 	"jianguo/simhash"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -208,12 +209,10 @@ func (s stored) save(b *Bands) {
 	}
 }
 
-func (s stored) load(t interface{ Fatal(...any) }) *Bands {
+func (s stored) load(t rapid.TB) *Bands {
 	b := New()
 	for id, page := range s {
-		if err := b.Stored()[id[0]].LoadPage(id[1], page); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, b.Stored()[id[0]].LoadPage(id[1], page))
 	}
 	return b
 }

@@ -13,6 +13,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/testbed"
 
 	"pgregory.net/rapid"
 )
@@ -23,9 +24,7 @@ func TestBrowseFollows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
 		dir, err := os.MkdirTemp(t.TempDir(), "browse")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, err)
 		x := openTest(t, dir, func(c *index.Config) { c.Relaxed = true })
 		defer func() { _ = x.Close() }()
 		for source, policy := range map[string]string{"source1": index.SourceLicensed, "source2": index.SourcePreferred} {
@@ -55,28 +54,18 @@ func TestBrowseFollows(t *testing.T) {
 				}
 			}
 			if rapid.Bool().Draw(rt, "follow") {
-				if err := b.Follow(ctx); err != nil {
-					rt.Fatal(err)
-				}
+				testbed.OK(rt, b.Follow(ctx))
 			}
 		}
 		b.largeCounted = time.Time{}
-		if err := b.Follow(ctx); err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, b.Follow(ctx))
 		got := dump(rt, b)
 		holdClusters(rt, x, b)
-		if err := b.Close(); err != nil {
-			rt.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(dir, FileName)); err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, b.Close())
+		testbed.OK(rt, os.Remove(filepath.Join(dir, FileName)))
 		b = openModel(t, x)
 		defer func() { _ = b.Close() }()
-		if err := b.Follow(ctx); err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, b.Follow(ctx))
 		for table, want := range dump(rt, b) {
 			if !slices.Equal(got[table], want) {
 				rt.Errorf("%s: followed step by step:\n%s\nrebuilt:\n%s", table, strings.Join(got[table], "\n"), strings.Join(want, "\n"))
@@ -103,9 +92,7 @@ func holdClusters(rt *rapid.T, x *index.Index, b *Model) {
 		}
 		size := 0
 		from, args := b.cat.MembersFrom(id)
-		if err := b.cat.Tables().QueryRowContext(ctx, `SELECT count(*) FROM `+from, args...).Scan(&size); err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, b.cat.Tables().QueryRowContext(ctx, `SELECT count(*) FROM `+from, args...).Scan(&size))
 		if size > 1 {
 			want[id] = size
 		}
@@ -114,9 +101,7 @@ func holdClusters(rt *rapid.T, x *index.Index, b *Model) {
 		got := map[uint32]int{}
 		for cursor, pages := "", 0; ; pages++ {
 			page, err := b.Clusters(ctx, ClusterQuery{Sort: sort, Cursor: cursor, Limit: 2})
-			if err != nil {
-				rt.Fatal(err)
-			}
+			testbed.OK(rt, err)
 			for _, s := range page.Clusters {
 				if got[s.ID] != 0 {
 					rt.Fatalf("story %d is listed twice by %s", s.ID, sort)
@@ -155,9 +140,7 @@ func TestMergedClusters(t *testing.T) {
 	}
 	b := openModel(t, x)
 	defer func() { _ = b.Close() }()
-	if err := b.Follow(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, b.Follow(ctx))
 	if page, err := b.Clusters(ctx, ClusterQuery{}); err != nil || len(page.Clusters) != 1 || page.Clusters[0].Size != 8 {
 		t.Errorf("stories %+v, %v", page, err)
 	}
@@ -169,9 +152,7 @@ func TestLagAfterClose(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
 	b := openModel(t, x)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, b.Close())
 	if _, _, err := b.Lag(t.Context()); err == nil {
 		t.Error("a closed model knows its lag")
 	}
@@ -197,9 +178,7 @@ func TestClockWasAhead(t *testing.T) {
 	}
 	for range 2 {
 		b := openModel(t, x)
-		if err := b.followLists(ctx); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, b.followLists(ctx))
 		page, err := b.Clusters(ctx, ClusterQuery{})
 		if err != nil || len(page.Clusters) != 2 || page.Clusters[0].ID != 3 {
 			t.Errorf("%+v %v", page, err)
@@ -208,8 +187,6 @@ func TestClockWasAhead(t *testing.T) {
 		if _, err := b.writer.Exec(`UPDATE stories SET heat = 1e9 WHERE cluster = 1`); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, b.Close())
 	}
 }

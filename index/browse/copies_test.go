@@ -12,6 +12,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/testbed"
 )
 
 // TestCopiesPages: pages of a source's copies go on behind one that the catalogue has lost.
@@ -28,13 +29,9 @@ func TestCopiesPages(t *testing.T) {
 	}
 	b := openModel(t, x)
 	defer func() { _ = b.Close() }()
-	if err := b.followLists(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, b.followLists(ctx))
 	db, err := sqlite.Open(filepath.Join(dir, index.FileName), sqlite.Writes, "NORMAL")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	_, err = db.ExecContext(ctx, `DELETE FROM items WHERE ordinal = 4`)
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -43,9 +40,7 @@ func TestCopiesPages(t *testing.T) {
 		var got []string
 		for after, pages := uint32(0), 0; pages < 7; pages++ {
 			page, err := b.Copies(ctx, "source1", false, after, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			for _, c := range page.Copies {
 				got = append(got, c.Copier.ID)
 			}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jianguo/internal/testbed"
 )
 
 // TestDamagedFile: a file that is damaged or of another format is rebuilt
@@ -21,17 +23,11 @@ func TestDamagedFile(t *testing.T) {
 	b := openModel(t, x)
 	follow := func() (map[string][]string, []uint32) {
 		t.Helper()
-		if err := b.Follow(ctx); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, b.Follow(ctx))
 		found, err := b.Search(ctx, []string{"t"}, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		lists := dump(t, b)
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, b.Close())
 		return lists, found
 	}
 	lists, found := follow()
@@ -52,9 +48,7 @@ func TestDamagedFile(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path, damage(f), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		b = openModel(t, x)
 		lists2, found2 := follow()
 		if diff := cmp.Diff(lists, lists2); diff != "" || !slices.Equal(found, found2) {

@@ -13,6 +13,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/index/verdict"
+	"jianguo/internal/testbed"
 )
 
 // What the tests of package index have too.
@@ -22,11 +23,9 @@ var (
 	drawMutation = indextest.Mutation
 )
 
-type tester = indextest.T
-
 func noWords(string, string) []string { return nil }
 
-func mustVerify(t tester, x *index.Index) { t.Helper(); indextest.MustVerify(t, x) }
+func mustVerify(t rapid.TB, x *index.Index) { t.Helper(); indextest.MustVerify(t, x) }
 
 func openTest(t testing.TB, dir string, change func(*index.Config)) *index.Index {
 	t.Helper()
@@ -37,9 +36,7 @@ func openTest(t testing.TB, dir string, change func(*index.Config)) *index.Index
 		change(&cfg)
 	}
 	x, err := index.Open(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return x
 }
 
@@ -68,43 +65,33 @@ func drawDecision(rt *rapid.T, seq uint64) index.DecisionRequest {
 func openModel(t testing.TB, x *index.Index) *Model {
 	t.Helper()
 	b, err := Open(context.Background(), x, Config{Words: func(title, body string) []string { return strings.Fields(title + " " + body) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return b
 }
 
 // dump returns the contents of all lists.
-func dump(t tester, b *Model) map[string][]string {
+func dump(t rapid.TB, b *Model) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	for table, columns := range map[string]string{"stories": "cluster, lead, original, size, sources, first_at, last_at, round(heat, 6), round(pull, 6)",
 		"story_sources": "*", "hours": "*", "source_days": "*", "pairs": "*", "copies": "*", "queue": "*", "rejected": "*"} {
 		rows, err := b.reader.Query(`SELECT ` + columns + ` FROM ` + table + ` ORDER BY 1, 2`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		names, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		for rows.Next() {
 			values := make([]any, len(names))
 			for i := range values {
 				values[i] = new(any)
 			}
-			if err := rows.Scan(values...); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, rows.Scan(values...))
 			var line []string
 			for _, v := range values {
 				line = append(line, fmt.Sprint(*v.(*any)))
 			}
 			out[table] = append(out[table], strings.Join(line, " "))
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, rows.Err())
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/testbed"
 
 	"pgregory.net/rapid"
 )
@@ -32,15 +33,11 @@ func TestStoryFilters(t *testing.T) {
 			}
 		}
 	}
-	if err := b.Follow(ctx); err != nil {
-		t.Fatal(err)
-	}
-	list := func(t tester, q ClusterQuery) (ids []uint32) {
+	testbed.OK(t, b.Follow(ctx))
+	list := func(t rapid.TB, q ClusterQuery) (ids []uint32) {
 		for {
 			page, err := b.Clusters(ctx, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			for i := range page.Clusters {
 				ids = append(ids, page.Clusters[i].ID)
 			}
@@ -62,9 +59,7 @@ func TestStoryFilters(t *testing.T) {
 		var want []uint32
 		for _, id := range list(rt, ClusterQuery{Sort: sort, Limit: 100}) {
 			v, err := b.Cluster(ctx, id, 0, 100)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			testbed.OK(rt, err)
 			if v.Size < q.MinSize || v.Last.Before(q.Since) {
 				continue
 			}

@@ -12,6 +12,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/testbed"
 
 	"pgregory.net/rapid"
 )
@@ -24,9 +25,7 @@ func TestSuspectPages(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
 	b, err := Open(ctx, x, Config{Words: noWords})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer func() { _ = b.Close() }()
 	var suspects map[uint32]bool // the test chooses them
 	b.state = func(ordinal uint32) (v verdict.Verdict, superseded bool) {
@@ -43,9 +42,7 @@ func TestSuspectPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.Follow(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, b.Follow(ctx))
 	if _, err := x.EditNow(ctx, &index.Edit{Source: &index.SourcePolicy{By: "张三", Source: "source3", Policy: index.SourceWatched}}); err != nil {
 		t.Fatal(err)
 	}
@@ -100,9 +97,7 @@ func TestSuspectPages(t *testing.T) {
 		q := SuspectQuery{Source: only, New: most, Limit: rapid.IntRange(1, 20).Draw(rt, "limit")}
 		for n := 0; ; {
 			page, err := b.Suspects(ctx, q)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			testbed.OK(rt, err)
 			for _, row := range page.Rows {
 				if n == len(heads) {
 					rt.Fatalf("a row too many: %+v", row)

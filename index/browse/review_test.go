@@ -10,6 +10,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/testbed"
 )
 
 // TestPrecision: the interval is Wilson's; values from Newcombe (1998), table I.
@@ -57,9 +58,7 @@ func TestReviewsAndPolicies(t *testing.T) {
 		{Item: "copy", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "b", At: testStart.Add(time.Hour)},
 		{Item: "other", Drawn: index.DrawnDoubt, Finding: index.FoundWrong, By: "b", At: testStart},
 	} {
-		if err := confirm(r); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, confirm(r))
 	}
 	if err := confirm(index.Review{Item: "unknown", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrNotFound) {
 		t.Errorf("a review of nothing: %v", err)
@@ -75,9 +74,7 @@ func TestReviewsAndPolicies(t *testing.T) {
 	if _, err := x.EditNow(ctx, &index.Edit{Source: &index.SourcePolicy{Source: "s", Policy: "loved", By: "a"}}); !errors.Is(err, verdict.ErrQuery) {
 		t.Errorf("a policy that is none: %v", err)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 	x = openTest(t, dir, nil)
 	defer func() { _ = x.Close() }()
 	b := openModel(t, x)

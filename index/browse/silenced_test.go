@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jianguo/index/verdict"
+	"jianguo/internal/testbed"
 )
 
 // TestSilenced: a source of which nearly all articles are rejected is told once a day, also after a restart; neither one
@@ -41,9 +42,7 @@ func TestSilenced(t *testing.T) {
 			told = append(told, fmt.Sprintf("%s %s %d/%d %v", s.Day, s.Source, s.Rejected, s.Items, s.Against))
 			return nil
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if err := b.followLists(ctx); err != nil {
 			t.Error(err)
 		}

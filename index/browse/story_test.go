@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"jianguo/index/verdict"
+	"jianguo/internal/testbed"
 )
 
 // TestPresumedOriginal: times of publication are compared with each other, never with an arrival.
@@ -45,21 +46,15 @@ func TestLargeStoryWaits(t *testing.T) {
 		if _, err := x.Add(ctx, some); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Follow(ctx); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, b.Follow(ctx))
 	}
 	if len(b.stale) != 1 {
 		t.Fatalf("%v wait", b.stale)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, b.Close())
 	b = openModel(t, x)
 	defer func() { _ = b.Close() }()
-	if err := b.Follow(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, b.Follow(ctx))
 	if page, err := b.Clusters(ctx, ClusterQuery{Sort: "size", Limit: 1}); err != nil || page.Clusters[0].Size != largeCluster+2 {
 		t.Errorf("%+v, %v", page, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/testbed"
 )
 
 // TestSearch compares the word index with a scan, over runs of all levels.
@@ -19,9 +20,7 @@ func TestSearch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
 		dir, err := os.MkdirTemp(t.TempDir(), "search")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, err)
 		x := openTest(t, dir, func(c *index.Config) { c.Relaxed = true })
 		defer func() { _ = x.Close() }()
 		b := openModel(t, x)
@@ -37,14 +36,10 @@ func TestSearch(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if rapid.IntRange(0, 2).Draw(rt, "follow") > 0 {
-				if err := b.Follow(ctx); err != nil {
-					rt.Fatal(err)
-				}
+				testbed.OK(rt, b.Follow(ctx))
 			}
 		}
-		if err := b.Follow(ctx); err != nil {
-			rt.Fatal(err)
-		}
+		testbed.OK(rt, b.Follow(ctx))
 		words := rapid.SliceOfN(word, 1, 3).Draw(rt, "words")
 		limit := rapid.IntRange(1, 90).Draw(rt, "limit")
 		var want []uint32
@@ -79,23 +74,17 @@ func TestListsDoNotWait(t *testing.T) {
 		<-cut
 		return []string{"a"}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer func() { _ = b.Close() }()
 	followed := make(chan error, 1)
 	go func() { followed <- b.followWords(t.Context()) }()
 	<-cutting
-	if err := b.FollowLists(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, b.FollowLists(t.Context()))
 	if lists, search, err := b.Lag(t.Context()); lists != 0 || search != 19 || err != nil {
 		t.Errorf("the lists lag by %d events, the search by %d: %v", lists, search, err)
 	}
 	close(cut)
-	if err := <-followed; err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, <-followed)
 	if _, search, err := b.Lag(t.Context()); search != 0 || err != nil {
 		t.Errorf("the search lags by %d events: %v", search, err)
 	}

@@ -17,16 +17,8 @@ import (
 // Start is when the streams of tests begin.
 var Start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
-// T is the common interface of *testing.T and *rapid.T.
-type T interface {
-	Helper()
-	Error(args ...any)
-	Fatal(args ...any)
-	Fatalf(format string, args ...any)
-}
-
 // MustVerify fails the test if Verify finds a problem. Every test that writes ends with it.
-func MustVerify(t T, x interface {
+func MustVerify(t rapid.TB, x interface {
 	Verify(context.Context) (*verify.Report, error)
 }) {
 	t.Helper()

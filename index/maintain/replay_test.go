@@ -44,9 +44,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 				Dir: dir, Policy: &policy, Language: index.English, Relaxed: true, SweepEvery: -1,
 				Normal: func(title, body string) compare.Text { return compare.Text{Body: body} },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			for source, policy := range map[string]string{"source1": index.SourceLicensed, "source2": index.SourcePreferred} {
 				if _, err := x.EditNow(ctx, &index.Edit{Source: &index.SourcePolicy{Source: source, Policy: policy, By: "张三"}}); err != nil {
 					t.Fatal(err)
@@ -57,9 +55,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 		feed := func(x *index.Index, from, to int) (said []string) {
 			for i := from; i < to; i++ {
 				out, err := x.Add(ctx, []index.Mutation{article(i)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, err)
 				e := out[0].Event
 				said = append(said, fmt.Sprint(e.Verdict, " ", e.Rule, " ", e.Of, " ", e.Why))
 			}
@@ -68,19 +64,13 @@ func TestReplayIsTheFeed(t *testing.T) {
 		dir, other := t.TempDir(), t.TempDir()
 		x := open(dir, index.DefaultPolicy())
 		was := feed(x, 0, n)
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.Close())
 		x = open(other, index.DefaultPolicy())
 		feed(x, 0, from)
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.Close())
 		x = open(other, copies)
 		fed := feed(x, from, n)
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.Close())
 		for _, try := range []struct {
 			policy index.Policy
 			want   []string
@@ -126,9 +116,7 @@ func TestReplayWithDecisions(t *testing.T) {
 		Dir: t.TempDir(), Policy: &policy, Language: index.English, Relaxed: true, SweepEvery: -1,
 		Normal: func(title, body string) compare.Text { return compare.Text{Body: body} },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer func() { _ = x.Close() }()
 	p := &indextest.Press{Rand: rand.New(rand.NewPCG(9, 9))}
 	seq := uint64(0)
@@ -209,7 +197,5 @@ func TestReplayWithDecisions(t *testing.T) {
 				t.Errorf("%s is %s %s %s, want %s %s %s", now.ID, now.Verdict, now.Rule, now.Of, want.Verdict, want.Rule, want.Of)
 			}
 		}, func(done, total int64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"jianguo/compare"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/testbed"
 )
 
 // TestBlankByFormerRecipe: a comparison ahead by the former recipe may be proposed a version that is blank by it,
@@ -15,9 +16,7 @@ import (
 func TestBlankByFormerRecipe(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.Open(filepath.Join(t.TempDir(), "index.db"), sqlite.Creates, "off")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer db.Close()
 	s := compare.NewSketch(&compare.Text{Body: "全省防汛抗旱工作会议今天上午召开"})
 	if _, err := db.Exec(`CREATE TABLE items (ordinal INTEGER PRIMARY KEY, sketch BLOB);

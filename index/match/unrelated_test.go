@@ -40,9 +40,7 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 			if err != nil || len(r.Problems) > 0 {
 				t.Fatal(err, r)
 			}
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.Close())
 		}
 	}
 	t.Logf("%d unrelated by their outlines, %d other proposals, %d articles copies", skipped, related, copies)
@@ -57,9 +55,7 @@ func openOutlines(t *testing.T, seed uint64) *index.Index {
 	p.Judged, p.Texts, p.Work = []int{2, 40, 5}[seed%3], []int{1, 3, 8}[seed%3], []int{1 << 18, 0, 1000}[seed%3]
 	x, err := index.Open(context.Background(), index.Config{Dir: t.TempDir(), Policy: &p, Language: index.English, Relaxed: true,
 		Normal: func(title, body string) compare.Text { return compare.Text{Title: title, Body: body} }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return x
 }
 
@@ -101,9 +97,7 @@ func (t *outlinesTest) judge(q match.Query) (skipped, related int, duplicate boo
 	c := match.NewComparing(with.Matcher, with.Reader, &q)
 	judge := func(c *match.Comparing, proposals []match.Proposal) match.Judgement {
 		j, err := c.Judge(ctx, proposals)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return j
 	}
 	got := judge(c, proposals)
@@ -119,9 +113,7 @@ func (t *outlinesTest) judge(q match.Query) (skipped, related int, duplicate boo
 	same("cached", judge(c, proposals))
 	for _, ordinal := range unrelated {
 		agreed, err := c.Sketch(ctx, match.Proposal{Ordinal: ordinal, Rule: index.ByMargin, S: r.Float32()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if !agreed {
 			t.Fatalf("ordinal %d is unrelated by its outline, and not by its sketch", ordinal)
 		}

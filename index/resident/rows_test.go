@@ -11,6 +11,7 @@ import (
 
 	"jianguo/compare"
 	"jianguo/index/bands/buckets"
+	"jianguo/internal/testbed"
 )
 
 // outlineOf returns an outline that identifies its ordinal and is not blank.
@@ -106,17 +107,13 @@ func TestColumnPage(t *testing.T) {
 	}
 	page := v.all()[2].page(2)
 	raw, err := decoder.DecodeAll(page, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if got, want := xxh3.Hash(raw), uint64(0xa6c3d90829a959ca); got != want || len(raw) != pageBytes {
 		t.Errorf("the page holds %d bytes of hash %x, want %x", len(raw), got, want)
 	}
 	back := new(Rows)
 	back.grow(3*chunkRows - 1)
-	if err := back.LoadPage(2, page); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, back.LoadPage(2, page))
 	for i := range uint32(chunkRows) {
 		o := 2*chunkRows + i
 		if v.Flags(o) != back.Flags(o) || v.Cluster(o) != back.Cluster(o) || v.Arrived(o) != back.Arrived(o) || v.Touched(o) != back.Touched(o) {

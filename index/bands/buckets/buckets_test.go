@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"jianguo/internal/testbed"
 )
 
 // held returns every posting of the table, bucket by bucket, in order within a key.
@@ -105,9 +107,7 @@ func TestTable(t *testing.T) {
 				loaded := New(narrow)
 				for i := 0; i < Pages; i += 64 { // all pages of the keys
 					page := table.appendPage(nil, i)
-					if err := loaded.LoadPage(i, page); err != nil {
-						t.Fatal(err)
-					}
+					testbed.OK(t, loaded.LoadPage(i, page))
 					if err := loaded.LoadPage(i, page); (err != nil) != (loaded.pages[i].Load() != nil) {
 						t.Fatalf("the same page again: %v", err)
 					}
@@ -164,9 +164,7 @@ func example() []byte {
 
 func TestExamplePage(t *testing.T) {
 	source, err := os.ReadFile("table.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	_, after, ok := strings.Cut(string(source), "in 86 bytes:\n//\n")
 	if !ok {
 		t.Fatal("the package comment has no example")
@@ -184,9 +182,7 @@ func TestExamplePage(t *testing.T) {
 		}
 		for _, f := range fields[1:slices.Index(fields, "|")] {
 			b, err := hex.DecodeString(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			want = append(want, b...)
 		}
 	}
@@ -240,9 +236,7 @@ func FuzzLoadPage(f *testing.F) {
 			}
 			return
 		}
-		if err := second.LoadPage(3, table.appendPage(nil, 3)); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, second.LoadPage(3, table.appendPage(nil, 3)))
 		same(t, held(table), held(second))
 	})
 }

@@ -8,6 +8,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"jianguo/internal/testbed"
 )
 
 // TestLookups makes random puts, snapshots and reloads, and compares every answer
@@ -27,9 +29,7 @@ func TestLookups(t *testing.T) {
 				pages[id] = slices.Clone(page)
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
@@ -55,9 +55,7 @@ func TestLookups(t *testing.T) {
 				save(t)
 				r = New(true)
 				for id, page := range pages {
-					if err := r.LoadPage(id, page); err != nil {
-						t.Fatal(err)
-					}
+					testbed.OK(t, r.LoadPage(id, page))
 				}
 			},
 			"": func(t *rapid.T) {
