@@ -11,23 +11,18 @@ import (
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/internal/testbed"
 	"jianguo/segment"
 )
 
 // An article that was prepared when the recipe changed is prepared again.
 func TestPreparedAgain(t *testing.T) {
 	words := filepath.Join(t.TempDir(), "words")
-	if err := os.WriteFile(words, []byte("巡查已经完成 3000 n\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(words, []byte("巡查已经完成 3000 n\n"), 0o600))
 	mine, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	next, err := segment.New(segment.Config{Data: data.FS, UserDict: words})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var waits atomic.Bool
 	tried := make(chan struct{}, 1)
 	r := start(t, t.TempDir(), func(c *Config, x *index.Config) {

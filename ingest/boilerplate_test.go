@@ -10,6 +10,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
+	"jianguo/internal/testbed"
 )
 
 // TestBoilerplateIsLearned: a footer that recurs in the unrelated articles of a source loses its weight, also after a
@@ -20,9 +21,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	seg, items := fixture.Shipped(), sampleItems(t)
 	for line := range sampleLines(t, "sample/expected.jsonl") {
 		var row struct{ ID, Family, Verdict string }
-		if err := json.Unmarshal(line, &row); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, json.Unmarshal(line, &row))
 		if it := items[row.ID]; row.Verdict == "unique" && !families[row.Family] && len(it.Body) > 600 && len(unrelated) < 8 {
 			families[row.Family] = true
 			unrelated = append(unrelated, it)
@@ -33,9 +32,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	policy := index.DefaultPolicy()
 	open := func() *index.Index {
 		x, err := index.Open(t.Context(), ingest.IndexConfig(seg, index.Config{Dir: dir, Policy: &policy, Relaxed: true}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return x
 	}
 	x := open()
@@ -52,14 +49,10 @@ func TestBoilerplateIsLearned(t *testing.T) {
 		it := &ingest.Item{ID: fmt.Sprint(seq), Source: source, Body: body}
 		m := index.Mutation{Seq: seq, At: time.Date(2026, 1, 2, 3, 4, int(seq), 0, time.UTC), Article: ingest.Prepare(seg, it)}
 		if ahead {
-			if err := x.CompareAhead(t.Context(), m.Article, m.At); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, x.CompareAhead(t.Context(), m.Article, m.At))
 		}
 		out, err := x.Add(t.Context(), []index.Mutation{m})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return out[0].Event
 	}
 	if len(unrelated) < 6 {
@@ -71,9 +64,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 		}
 	}
 	known, err := x.Boilerplate(t.Context(), "海岬晚报")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	text := ""
 	for _, p := range known {
 		text += p.Text
@@ -81,9 +72,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	if len(known) < 4 || !strings.Contains(text, "新闻线索一经采用即付稿酬") || strings.Contains(text, strings.TrimSpace(unrelated[0].Body)[:30]) {
 		t.Fatalf("learned %+v", known)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, x.Close())
 	x = open()
 	if again, err := x.Boilerplate(t.Context(), "海岬晚报"); err != nil || fmt.Sprint(again) != fmt.Sprint(known) {
 		t.Fatalf("after a restart %v, before %v", again, known)

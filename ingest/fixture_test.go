@@ -19,6 +19,7 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/internal/must"
+	"jianguo/internal/testbed"
 	"jianguo/segment"
 )
 
@@ -99,9 +100,7 @@ func (r *testService) close() {
 func (r *testService) submit(subject string, payload any) *Outcome {
 	r.t.Helper()
 	o, err := r.trySubmit(subject, payload)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testbed.OK(r.t, err)
 	return o
 }
 
@@ -134,25 +133,17 @@ func (r *testService) verify() {
 	r.t.Helper()
 	ctx := context.Background()
 	report, err := r.index.Verify(ctx)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testbed.OK(r.t, err)
 	for _, p := range report.Problems {
 		r.t.Error("verify:", p)
 	}
 	events, err := r.index.Events(ctx, 0, 1<<30)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testbed.OK(r.t, err)
 	stream, err := r.js.Stream(ctx, bus.StreamVerdicts)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testbed.OK(r.t, err)
 	r.eventually(fmt.Sprintf("%s ends at %d", bus.StreamVerdicts, len(events)), func() bool {
 		info, err := stream.Info(ctx)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		testbed.OK(r.t, err)
 		return int(info.State.LastSeq) == len(events)
 	})
 	for _, e := range events {
@@ -161,9 +152,7 @@ func (r *testService) verify() {
 			r.t.Fatalf("event %d: %v", e.Number, err)
 		}
 		want, err := json.Marshal(e)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		testbed.OK(r.t, err)
 		if string(m.Data) != string(want) {
 			r.t.Fatalf("event %d was published as\n%s\nthe catalogue says\n%s", e.Number, m.Data, want)
 		}

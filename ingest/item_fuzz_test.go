@@ -6,6 +6,8 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // FuzzDecodeItem: what is taken as an item has an id and is the same when it is sent again.
@@ -22,9 +24,7 @@ func FuzzDecodeItem(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := CheckID(it.ID); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, CheckID(it.ID))
 		b, err := json.Marshal(it)
 		if err != nil {
 			return // a year that JSON cannot hold; the API refuses it

@@ -93,9 +93,7 @@ func publishAll(r *testService, items []any, publishers int) []any {
 func timeless(t testing.TB, r *testService) []index.Event {
 	t.Helper()
 	events, err := r.index.Events(context.Background(), 0, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for i := range events {
 		events[i].At = time.Time{}
 	}
@@ -118,9 +116,7 @@ func TestOneOfManyIsAccepted(t *testing.T) {
 		publishAll(svc, items, 16)
 	}
 	events, err := svc.index.Events(context.Background(), 0, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	accepted := map[string]int{}
 	for _, e := range events {
 		if e.Verdict.Accepted() {
@@ -172,9 +168,7 @@ func TestRevisionsAndWithdrawals(t *testing.T) {
 	expect("war 5", publish("e", third, 3), index.Duplicate, true)
 	expect("promoted", svc.submit(bus.SubjectWithdraw, Withdrawal{ID: "f", Mode: ModePromote}), index.Withdrawn, true)
 	it, err := svc.index.Item(context.Background(), "e")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if it.Event.Verdict != index.Unique || it.Event.Cause != index.CausePromotion {
 		t.Errorf("the heir is %s by %s", it.Event.Verdict, it.Event.Cause)
 	}
@@ -213,9 +207,7 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 		})
 		for i := range 10 {
 			b, err := json.Marshal(Item{ID: fmt.Sprintf("%d-%d", round, i), Body: strings.Join(sentence(r, 60), "")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			if _, err := svc.js.Publish(context.Background(), bus.SubjectPublish, b); err != nil {
 				t.Fatal(err)
 			}
@@ -272,9 +264,7 @@ func TestDiskFull(t *testing.T) {
 func TestDecisionsArePublished(t *testing.T) {
 	svc := start(t, t.TempDir(), nil)
 	sub, err := svc.conn.SubscribeSync(bus.SubjectVerdicts + ">")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	const body = "水库今晨开闸泄洪，下游的村民已经转移到高处，电站停机检修三天，渡口同时封航。"
 	svc.submit(bus.SubjectPublish, Item{ID: "first", Body: body})
 	svc.submit(bus.SubjectPublish, Item{ID: "copy", Body: body})
@@ -284,17 +274,13 @@ func TestDecisionsArePublished(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(m.Data, &e)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return e
 	}
 	next()
 	next()
 	d, err := svc.service.Edit(context.Background(), index.Edit{Decision: &index.DecisionRequest{Kind: index.Release, Item: "copy", By: "editor"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if e := next(); e.ID != "copy" || e.Verdict != index.Unique || e.Cause != index.CauseEditor {
 		t.Errorf("%+v", e)
 	}
@@ -323,9 +309,7 @@ func TestDeadLetters(t *testing.T) {
 		}
 	})
 	dead, err := bus.OpenDead(ctx, svc.conn, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	opened.Store(dead)
 	for _, c := range []struct{ payload, field string }{
 		{`{`, "payload"}, {`[]`, "payload"}, {`null`, "payload"}, {"\xff", "payload"}, {`{"body":"x"}`, "id"}, {`{"id":"","body":"x"}`, "id"},
@@ -350,15 +334,11 @@ func TestDeadLetters(t *testing.T) {
 		t.Error("no batch was applied")
 	}
 	letters, err := dead.List(ctx, 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if len(letters) != 19 {
 		t.Errorf("%d dead letters, want 19", len(letters))
 	}
-	if err := dead.Replay(ctx, letters[0].Number); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, dead.Replay(ctx, letters[0].Number))
 	svc.submit(bus.SubjectPublish, Item{ID: "after", Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
 	if letters, err = dead.List(ctx, 0, 100); err != nil || len(letters) != 19 {
 		t.Errorf("after the replay of a letter that is still wrong: %d letters, %v", len(letters), err)

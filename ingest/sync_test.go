@@ -16,6 +16,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/internal/testbed"
 )
 
 // The catalogue does not say that an item is applied before the stream has it for
@@ -89,9 +90,7 @@ func TestSyncedDoesNotWait(t *testing.T) {
 	publish := func(id string) jetstream.PubAckFuture {
 		t.Helper()
 		f, err := r.js.PublishAsync(bus.SubjectPublish, []byte(`{"id":"`+id+`","body":"水库今晨开闸泄洪，下游的村民已经转移。"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return f
 	}
 	publish("first")
@@ -155,9 +154,7 @@ func TestSyncFails(t *testing.T) {
 	r.close()
 	block := filepath.Join(dir, "bus", "jetstream", "$G", "streams", bus.StreamItems, "msgs", "1.blk")
 	before, err := os.Stat(block)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	r = startOn(t, bus.Config{Dir: dir, Gates: bus.GatedStreams()}, nil)
 	after, err := os.Stat(block)
 	if err != nil || os.SameFile(before, after) {

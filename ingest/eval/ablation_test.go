@@ -18,6 +18,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
+	"jianguo/internal/testbed"
 	"jianguo/segment"
 )
 
@@ -72,9 +73,7 @@ func TestAblation(t *testing.T) {
 	}
 	for i, section := range residueWithout(t) {
 		seg, err := segment.New(segment.Config{Data: section})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		without := maps.Clone(docs)
 		maps.Copy(without, docsOf(seg, items))
 		moves(t, "residue: "+section.name, pairs, all, judge(pairs, compare.DefaultLimits(), without))
@@ -194,9 +193,7 @@ func (r residue) ReadFile(name string) ([]byte, error) {
 func residueWithout(t *testing.T) []residue {
 	t.Helper()
 	list, err := fs.ReadFile(data.FS, "tables/residue.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	out := []residue{{data.FS, "all", ""}}
 	sections := regexp.MustCompile(`(?m)^# (.+)\n(?:[^#\n].*\n|\n)+`).FindAllStringSubmatch(string(list), -1)
 	for _, s := range sections {

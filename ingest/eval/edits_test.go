@@ -120,9 +120,7 @@ type editor struct {
 // that have exactly one traditional form.
 func traditionalForms(t *testing.T) map[rune]rune {
 	table, err := data.FS.ReadFile("tables/variants.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	back, inPhrase := map[rune][]rune{}, map[rune]bool{}
 	for line := range strings.Lines(string(table)) {
 		from, to, ok := strings.Cut(strings.TrimSpace(line), "\t")

@@ -100,9 +100,7 @@ func sampleLabels(t *testing.T) ([]*ingest.Item, []Label) {
 func judged(t *testing.T, b *Bench, labels []Label) []Judged {
 	t.Helper()
 	out, err := b.Labels(t.Context(), labels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return out
 }
 
@@ -201,9 +199,7 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	out, setting, err := Pairs(t.Context(), Config{Segmenter: fixture.Shipped(), Policy: index.DefaultPolicy()}, pairs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	r := SumPairs("sample", out)
 	if setting.Items == 0 || len(r.Groups) != 2 || r.Groups[0].Group != positive || r.Groups[1].Group != negative {
 		t.Fatalf("%d items, groups %+v", setting.Items, r.Groups)

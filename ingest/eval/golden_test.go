@@ -17,6 +17,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/testbed"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -29,9 +30,7 @@ type expectation struct {
 func sampleFile[T any](t testing.TB, name string, decode func([]byte) (T, error)) []T {
 	t.Helper()
 	file, err := data.FS.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var out []T
 	if err := jsonl.Read(bytes.NewReader(file), "-", func(_ int, line []byte) error {
 		v, err := decode(line)
@@ -58,9 +57,7 @@ func bench(t testing.TB, items []*ingest.Item, change func(*index.Policy)) *Benc
 		change(&p)
 	}
 	b, err := Feed(t.Context(), Config{Segmenter: fixture.Shipped(), Policy: p}, items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -78,14 +75,10 @@ func TestQualityGolden(t *testing.T) {
 	got := goldenText(b, rows)
 	const name = "testdata/quality.golden"
 	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(name, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if string(want) != got {
 		t.Errorf("detection has changed; where that is meant, run go test ./ingest/eval -update\n%s", changed(string(want), got))
 	}
@@ -169,9 +162,7 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	labels, err := ReadLabels(nil, "testdata/forms.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	rejected := 0
 	for _, j := range judged(t, bench(t, items, nil), labels) {
 		if j.Kind == "template" && j.Verdict == index.Duplicate {

@@ -15,6 +15,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/testbed"
 	"jianguo/segment"
 )
 
@@ -54,9 +55,7 @@ func documents(t *testing.T, name string) []*ingest.Item {
 func labelsOf(t *testing.T, file string) []Label {
 	t.Helper()
 	labels, err := ReadLabels(nil, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return labels
 }
 
@@ -236,9 +235,7 @@ func pairsOfTexts(t *testing.T, name string, every uint32) *Report {
 		return h.Sum32()>>8%every != 0
 	})
 	out, _, err := Pairs(t.Context(), Config{Segmenter: fixture.Shipped(), Policy: index.DefaultPolicy()}, pairs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return printed(t, SumPairs(name, out))
 }
 
