@@ -26,6 +26,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
+	"jianguo/internal/testbed"
 )
 
 func newExposureServer(t *testing.T, cfg exposure.Config, known *tokens.Set) *testService {
@@ -73,9 +74,7 @@ func TestExposureHTTP(t *testing.T) {
 		t.Errorf("marked items came back: %s", got)
 	}
 	var info trace.History
-	if err := json.Unmarshal(x.json("/exposures/query", `{"user":"u","items":["a","zz"]}`, 200), &info); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, json.Unmarshal(x.json("/exposures/query", `{"user":"u","items":["a","zz"]}`, 200), &info))
 	if info.Tail != 3 || !info.Items[0].Tail || info.Items[1].Seen {
 		t.Errorf("query: %+v", info)
 	}
@@ -198,9 +197,7 @@ func TestExposureConnections(t *testing.T) {
 	addr := strings.TrimPrefix(x.url, "http://")
 	for range 300 { // more than the server handles at once
 		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer c.Close()
 		fmt.Fprintf(c, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 7000000\r\n\r\n{\"user\":")
 		slow = append(slow, c)
@@ -220,9 +217,7 @@ func TestExposureConnections(t *testing.T) {
 		t.Errorf("short body: %.100q", got)
 	}
 	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer c.Close()
 	fmt.Fprintf(c, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
 	if got := answer(c); !strings.HasPrefix(got, "HTTP/1.1 413") {
@@ -259,9 +254,7 @@ func TestExposureBus(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{}, nil)
 	ask := func(subject, body string) *nats.Msg {
 		m, err := x.Conn.Request(subject, []byte(body), patience)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return m
 	}
 	if m := ask("exposures.report", `{"user":"u","kind":"seen","items":["a"]}`); string(m.Data) != "{}" || m.Header.Get(micro.ErrorCodeHeader) != "" {
@@ -282,20 +275,14 @@ func TestExposureDegraded(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		x := newExposureServer(t, exposure.Config{FailClosed: closed}, nil)
 		x.json("/exposures", `{"user":"u","kind":"seen","items":["1"]}`, 204)
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		must(x.exposure.Flush(t.Context()))
+		testbed.OK(t, x.exposure.Flush(t.Context()))
 		db, err := sql.Open("sqlite3", filepath.Join(x.Dir, "exposure.db"))
-		must(err)
+		testbed.OK(t, err)
 		defer db.Close()
 		var head []byte
-		must(db.QueryRow("SELECT head FROM user").Scan(&head))
+		testbed.OK(t, db.QueryRow("SELECT head FROM user").Scan(&head))
 		_, err = db.Exec("UPDATE user SET head = x'01'")
-		must(err)
+		testbed.OK(t, err)
 		items, bits, mode := `["1",2]`, byte(3), "open: the state could not be read"
 		if closed {
 			items, bits, mode = `[]`, 0, "closed: the state could not be read"
@@ -310,7 +297,7 @@ func TestExposureDegraded(t *testing.T) {
 			t.Errorf("bitmap: %x %v", rep.body, rep.header)
 		}
 		_, err = db.Exec("UPDATE user SET head = ?", head) // for the verify at the end
-		must(err)
+		testbed.OK(t, err)
 	}
 }
 
@@ -321,13 +308,9 @@ func TestExposureFull(t *testing.T) {
 	t.Parallel()
 	x := newExposureServer(t, exposure.Config{FlushAge: time.Hour}, nil)
 	js, err := jetstream.New(x.Conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	stream, err := js.Stream(t.Context(), eventlog.StreamName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	resize := func(bytes int64) {
 		t.Helper()
 		cfg := stream.CachedInfo().Config
@@ -399,9 +382,7 @@ func TestExposureUsers(t *testing.T) {
 				t.Errorf("user %s: %s", u, got)
 			}
 		}
-		if err := x.exposure.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, x.exposure.Flush(t.Context()))
 	}
 	x.json("/exposures/forget", `{"user":"a\u0000b"}`, 204)
 	for u, want := range map[string]int{`"a\u0000b"`: 0, `"a\u0000c"`: 1, `"a"`: 1} {
@@ -415,9 +396,7 @@ func TestExposureUsers(t *testing.T) {
 func TestExposureRoles(t *testing.T) {
 	t.Parallel()
 	known, err := fixture.Tokens("r recall jg_recall_token-0123\np platform jg_platform_token-01\nm monitor jg_monitor_token-012\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	x := newExposureServer(t, exposure.Config{}, known)
 	ask := func(method, path, token string, want int) {
 		t.Helper()

@@ -34,6 +34,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/clock"
 	"jianguo/internal/fixture"
+	"jianguo/internal/testbed"
 )
 
 // description is shared by all tests. TestMain sets it and nothing changes it later.
@@ -82,30 +83,24 @@ func newService(t *testing.T, cfg testConfig) *testService {
 	t.Helper()
 	ctx := context.Background()
 	r := &testService{t: t}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	var err error
 	r.Pipeline, err = fixture.Open(ctx, fixture.Config{Dir: t.TempDir(), Bus: cfg.bus, Ingest: cfg.ingest})
-	must(err)
-	t.Cleanup(func() { must(r.Close()) })
+	testbed.OK(t, err)
+	t.Cleanup(func() { testbed.OK(t, r.Close()) })
 	r.OnClose(func() error { return r.Verify(ctx) })
 	r.browse, err = browse.Open(ctx, r.Index, browse.Config{Words: console.IndexWords(r.Segmenter)})
-	must(err)
+	testbed.OK(t, err)
 	r.OnClose(r.browse.Close)
 	if cfg.exposure != nil {
-		must(r.openExposure(ctx, *cfg.exposure))
+		testbed.OK(t, r.openExposure(ctx, *cfg.exposure))
 	}
 	if !cfg.stalled {
 		r.Run()
 	}
 	r.server, err = New(r.config(cfg.api))
-	must(err)
+	testbed.OK(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(err)
+	testbed.OK(t, err)
 	r.url = "http://" + l.Addr().String()
 	serveCtx, end := context.WithCancel(ctx)
 	r.end = end
@@ -233,9 +228,7 @@ func (r *testService) publish(it ingest.Item) ingest.Outcome {
 // follow brings the lists up to date.
 func (r *testService) follow() {
 	r.t.Helper()
-	if err := r.browse.Follow(context.Background()); err != nil {
-		r.t.Fatal(err)
-	}
+	testbed.OK(r.t, r.browse.Follow(context.Background()))
 }
 
 // events returns the number of the last event.
@@ -249,9 +242,7 @@ func (r *testService) noDeadLetters() {
 	r.t.Helper()
 	ctx := context.Background()
 	dead, err := bus.OpenDead(ctx, r.Conn, "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testbed.OK(r.t, err)
 	if n, err := dead.Len(ctx); n != 0 || err != nil {
 		r.t.Errorf("%d dead letters, %v", n, err)
 	}

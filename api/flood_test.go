@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"jianguo/exposure"
+	"jianguo/internal/testbed"
 )
 
 // TestFloodOfFilters has more filters arrive at once than may be admitted. They only
@@ -27,9 +28,7 @@ func TestFloodOfFilters(t *testing.T) {
 	var conns []*net.TCPConn
 	for range clients {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer conn.Close()
 		conns = append(conns, conn.(*net.TCPConn))
 	}
@@ -40,9 +39,7 @@ func TestFloodOfFilters(t *testing.T) {
 	})
 	for _, conn := range conns {
 		raw, err := conn.SyscallConn()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		var errno syscall.Errno
 		if err := raw.Control(func(fd uintptr) {
 			// A call that the scheduler does not see: the only processor stays here, and
@@ -55,9 +52,7 @@ func TestFloodOfFilters(t *testing.T) {
 	got := map[int]int{}
 	for _, conn := range conns {
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		got[res.StatusCode]++
 		if res.StatusCode == http.StatusTooManyRequests && (res.Header.Get("Retry-After") == "" || res.Header.Get("Content-Type") != problemType) {
 			t.Errorf("refused with %v", res.Header)
@@ -73,13 +68,9 @@ func TestFloodOfFilters(t *testing.T) {
 // connection serves its next request.
 func TestRefusedBody(t *testing.T) {
 	r := newService(t, testConfig{exposure: &exposure.Config{}, api: func(c *Config) { c.Concurrency = 1 }})
-	if err := r.server.filters.enter(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, r.server.filters.enter())
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer conn.Close()
 	answers := bufio.NewReader(conn)
 	body := `{"user":"u","items":["` + strings.Repeat("a", 200) + strings.Repeat(`","bbbbbbbbbbbbbbbbbbbb`, 15_000) + `"]}`
@@ -88,9 +79,7 @@ func TestRefusedBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		res, err := http.ReadResponse(answers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		answer, err := io.ReadAll(res.Body)
 		if err != nil || res.StatusCode != status {
 			t.Fatalf("%d %.200s %v, want %d", res.StatusCode, answer, err, status)

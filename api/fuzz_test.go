@@ -5,6 +5,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/internal/must"
+	"jianguo/internal/testbed"
 )
 
 // FuzzDecodeDecision: a decision that is taken has what its kind needs.
@@ -17,9 +18,7 @@ func FuzzDecodeDecision(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := must.Catch(func() { checkDecision(req) }); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, must.Catch(func() { checkDecision(req) }))
 		if len(req.Reason) > maxReason {
 			t.Fatalf("a reason of %d bytes", len(req.Reason))
 		}

@@ -25,23 +25,20 @@ import (
 	"jianguo/index"
 	"jianguo/index/verdict"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // sample reads the first items of the sample corpus.
 func sample(t *testing.T, most int) []ingest.Item {
 	t.Helper()
 	file, err := data.FS.ReadFile("sample/corpus.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var items []ingest.Item
 	lines := bufio.NewScanner(bytes.NewReader(file))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() && len(items) < most {
 		it, err := ingest.DecodeItem(lines.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		items = append(items, *it)
 	}
 	return items
@@ -138,9 +135,7 @@ func refused[T any](r *testService, method, path string, body any, header ...str
 		r.t.Fatalf("%s %.80s: %d %s: %.300s", method, path, rep.status, rep.header.Get("Content-Type"), rep.body)
 	}
 	var v T
-	if err := json.Unmarshal(rep.body, &v); err != nil {
-		r.t.Fatal(err)
-	}
+	testbed.OK(r.t, json.Unmarshal(rep.body, &v))
 	return v
 }
 
@@ -208,9 +203,7 @@ func TestAnyID(t *testing.T) {
 		for _, path := range []string{itemPath(id), "/items?id=" + url.QueryEscape(id)} {
 			rec := httptest.NewRecorder()
 			req, err := http.NewRequest("GET", "http://[::1]"+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			handler.ServeHTTP(rec, req)
 			var p Problem
 			if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil || p.Detail != fmt.Sprintf("no item has the id %q", id) {
@@ -456,9 +449,7 @@ func TestWhy(t *testing.T) {
 		}
 		var body struct{ Explanation ingest.Explanation }
 		if status == 200 {
-			if err := json.Unmarshal(rep.body, &body); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, json.Unmarshal(rep.body, &body))
 		}
 		return body.Explanation
 	}

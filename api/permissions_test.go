@@ -20,6 +20,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // member is a client on the bus of a test service with tokens.
@@ -70,15 +71,11 @@ func busRoles(t *testing.T, relaxed bool) {
 		api: func(c *Config) { c.Tokens = known },
 	})
 	js, err := jetstream.New(r.Conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if _, err := eventlog.Open(t.Context(), js, eventlog.Config{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Bus.Create(t.Context(), eventlog.StreamName, func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, r.Bus.Create(t.Context(), eventlog.StreamName, func() error { return nil }))
 	all := []string{platformToken, recallToken, editorToken, operatorToken, monitorToken}
 	members := map[string]*member{}
 	for _, secret := range all {
@@ -141,15 +138,11 @@ func busRoles(t *testing.T, relaxed bool) {
 func (m *member) may(kind, subject string) bool {
 	m.t.Helper()
 	if kind == "publish" {
-		if err := m.conn.Publish(subject, []byte("{")); err != nil {
-			m.t.Fatal(err)
-		}
+		testbed.OK(m.t, m.conn.Publish(subject, []byte("{")))
 		return !m.refused(subject)
 	}
 	sub, err := m.conn.SubscribeSync(subject)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	testbed.OK(m.t, err)
 	defer func() { _ = sub.Unsubscribe() }()
 	return !m.refused(subject)
 }
@@ -182,9 +175,7 @@ func TestBusWithoutTokens(t *testing.T) {
 		t.Errorf("check: %s, %v", reply.Data, err)
 	}
 	verdicts, err := m.js.OrderedConsumer(ctx, bus.StreamVerdicts, jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if msg, err := verdicts.Next(jetstream.FetchMaxWait(patience)); err != nil || !strings.Contains(string(msg.Data()), `"id":"0"`) {
 		t.Errorf("verdicts: %v", err)
 	}
@@ -212,12 +203,8 @@ func TestSteeredReplies(t *testing.T) {
 	defer cancel()
 	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
 	for _, to := range []string{"verdicts.unique", "items.withdraw", "exposures.seen.0", "$JS.API.STREAM.PURGE.ITEMS", "orders.new"} {
-		if err := m.conn.PublishRequest(bus.SubjectPublish, to, payload); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.conn.PublishRequest(bus.SubjectCheck, to, payload); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, m.conn.PublishRequest(bus.SubjectPublish, to, payload))
+		testbed.OK(t, m.conn.PublishRequest(bus.SubjectCheck, to, payload))
 		msg := nats.NewMsg(bus.SubjectPublish)
 		msg.Header.Set(bus.HeaderReply, to)
 		msg.Data = payload
@@ -232,18 +219,12 @@ func TestSteeredReplies(t *testing.T) {
 		}
 	}
 	events, err := r.Index.Events(ctx, 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	verdicts, err := m.js.OrderedConsumer(ctx, bus.StreamVerdicts, jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for _, e := range events {
 		want, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if msg, err := verdicts.Next(jetstream.FetchMaxWait(patience)); err != nil || string(msg.Data()) != string(want) {
 			t.Fatalf("event %d: %v %s, want %s", e.Number, err, msg.Data(), want)
 		}
@@ -260,9 +241,7 @@ func TestBusRolesAtWork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	js, err := jetstream.New(shop.conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for i := range 3 {
 		payload, _ := json.Marshal(ingest.Item{ID: fmt.Sprint(i), Body: article(i)})
 		if o, err := fixture.Submit(ctx, js, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
@@ -311,9 +290,7 @@ func TestBusTokens(t *testing.T) {
 	t.Parallel()
 	known := testTokens(t)
 	embedded, err := bus.Start(bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Relaxed: true, Authenticate: known.BusUser})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer embedded.Close()
 	bare := strings.TrimPrefix(embedded.URL(), "nats://")
 	for _, url := range []string{embedded.URL(), "nats://jg_wrong_token-0000@" + bare, "nats://shop:jg_wrong_token-0000@" + bare, "nats://" + platformToken + "x@" + bare, "nats://shop@" + bare} {
@@ -329,9 +306,7 @@ func TestBusTokens(t *testing.T) {
 	}
 	for _, url := range []string{"nats://" + platformToken + "@" + bare, "nats://shop:" + platformToken + "@" + bare, "nats://" + embedded.Secret() + "@" + bare} {
 		nc, err := bus.Connect(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		nc.Close()
 	}
 }

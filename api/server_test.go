@@ -26,6 +26,7 @@ import (
 	"jianguo/api/tokens"
 	"jianguo/bus"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 const (
@@ -40,9 +41,7 @@ func testTokens(t *testing.T) *tokens.Set {
 	t.Helper()
 	known, err := fixture.Tokens("shop platform " + platformToken + "\n张三\teditor  " + editorToken +
 		"\nengine recall " + recallToken + "\nroot operator " + operatorToken + "\nprom monitor " + monitorToken)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return known
 }
 
@@ -131,13 +130,9 @@ func TestTokenRate(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tokens")
 	platformToken, err := tokens.Add(file, "shop", "platform")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	slow, err := tokens.Open(file, 0.001)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	r := newService(t, testConfig{api: func(c *Config) { c.Tokens = slow }})
 	want[[]index.Event](r, 200, "GET", "/verdicts", nil, "Authorization", "Bearer "+platformToken)
 	if rep := r.do("GET", "/verdicts", nil, "Authorization", "Bearer "+platformToken); rep.status != 429 || rep.header.Get("Retry-After") == "" {
@@ -227,13 +222,9 @@ func TestOtherSites(t *testing.T) {
 		return rec.Code
 	}
 	named, err := New(r.config(func(c *Config) { c.AnyHost = true }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	secret, err := New(r.config(func(c *Config) { c.Tokens = testTokens(t) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for host, own := range map[string]bool{"localhost": true, "LocalHost:80": true, "127.0.0.1": true, "127.0.0.1:8080": true, "[::1]:8080": true, "[::1]": true,
 		"10.1.2.3:80": true, "evil.example": false, "evil.example:8080": false, "localhost.evil.example": false, "127.0.0.1.evil.example:80": false, "": false} {
 		if got := status(r.server.echo, host); (got == 200) != own || got != 200 && got != 421 {
@@ -307,9 +298,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 	if _, err := feed.Write([]byte(`{"body":"x"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := feed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, feed.Close())
 	if rep := <-done; rep.status != 200 {
 		t.Errorf("the upload: %d %s", rep.status, rep.body)
 	}
@@ -338,9 +327,7 @@ func TestService(t *testing.T) {
 	r := newService(t, testConfig{})
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
 	reply, err := r.Conn.Request("items.check", []byte(`{"body":"`+article(1)+`"}`), patience)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var e index.Event
 	if err := json.Unmarshal(reply.Data, &e); err != nil || e.Verdict != index.Duplicate || e.Of != "a" || reply.Header.Get(micro.ErrorHeader) != "" {
 		t.Errorf("check: %s %v", reply.Data, err)
@@ -348,9 +335,7 @@ func TestService(t *testing.T) {
 	for body, code := range map[string]string{`{"body":7}`: "400", `{"body":"x","url":"\n` + strings.Repeat("x", 5000) + `"}`: "400", ``: "400",
 		`{"body":"` + strings.Repeat("x", 600<<10) + `"}`: "413"} {
 		reply, err := r.Conn.Request("items.check", []byte(body), patience)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		var p Problem
 		if err := json.Unmarshal(reply.Data, &p); err != nil || reply.Header.Get(micro.ErrorCodeHeader) != fmt.Sprint(p.Status) || p.Field == "" || p.Detail == "" ||
 			reply.Header.Get(micro.ErrorHeader) == "" {
@@ -361,9 +346,7 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := r.Conn.Request("$SRV.INFO.jianguo", nil, patience)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var i micro.Info
 	if err := json.Unmarshal(info.Data, &i); err != nil || i.Version != "0.0.0" || len(i.Endpoints) != 1 || i.Endpoints[0].Subject != "items.check" {
 		t.Errorf("info: %s %v", info.Data, err)

@@ -16,6 +16,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // TestSources: a token that is bound to sources publishes for these alone, and changes no item of another source; on
@@ -24,17 +25,11 @@ func TestSources(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tokens")
 	other, err := tokens.Add(file, "other", "platform")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	agency, err := tokens.Add(file, "agency", "platform", "agency", "新华*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	known, err := tokens.Open(file, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	r := newService(t, testConfig{
 		bus: func(c *bus.Config) {
 			c.Listen, c.Authenticate, c.Gates = "127.0.0.1:0", known.BusUser, bus.GatedStreams()
@@ -156,9 +151,7 @@ func TestShareOfClientThatLeft(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	body := fmt.Sprintf(`{"id": "a", "body": %q}`, article(1))
 	req, err := http.NewRequestWithContext(ctx, "POST", r.url+"/items", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	left := make(chan error)
 	go func() {
 		_, err := http.DefaultClient.Do(req)
@@ -184,9 +177,7 @@ func TestEndOfService(t *testing.T) {
 	t.Parallel()
 	r := newService(t, testConfig{})
 	s, err := New(r.config(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	began, end := make(chan bool, 2*busConcurrency), make(chan bool)
 	s.endpoints = []endpoint{{"slow", "slow", func(context.Context, []byte) []byte {
 		began <- true
@@ -194,17 +185,11 @@ func TestEndOfService(t *testing.T) {
 		return nil
 	}}}
 	stop, err := s.serveBus(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	replies, err := r.Conn.SubscribeSync(r.Conn.NewInbox())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for range busConcurrency + 5 {
-		if err := r.Conn.PublishRequest("slow", replies.Subject, nil); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, r.Conn.PublishRequest("slow", replies.Subject, nil))
 	}
 	for range busConcurrency {
 		<-began

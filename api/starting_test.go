@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // TestStarting: a service that is still opening answers requests, and passes its listener
@@ -14,25 +16,17 @@ import (
 func TestStarting(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer l.Close()
 	get := func(method, path string) (*http.Response, string) {
 		t.Helper()
 		req, err := http.NewRequest(method, "http://"+l.Addr().String()+path, strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		r, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer r.Body.Close()
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return r, string(body)
 	}
 	s := Start(l.(*net.TCPListener), nil, "v1")
@@ -52,9 +46,7 @@ func TestStarting(t *testing.T) {
 			t.Errorf("%s: %d %s (%v)", path, r.StatusCode, body, err)
 		}
 	}
-	if err := s.End(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, s.End())
 	// The same listener goes on serving, also clients that connected in between.
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the service") })}
 	defer server.Close()

@@ -108,9 +108,7 @@ func open(t *testing.T, r *service, width, height int64) *tab {
 		b.errors = append(b.errors, fmt.Sprintf(format, args...))
 	}
 	// The tab lives as long as the context it is first used with.
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, chromedp.Do(ctx))
 	err := chromedp.Listen(ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
@@ -136,9 +134,7 @@ func open(t *testing.T, r *service, width, height int64) *tab {
 			}
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
@@ -294,9 +290,7 @@ func (b *tab) key(k string) {
 func verdict(t *testing.T, r *service, id string) index.Verdict {
 	t.Helper()
 	it, err := r.Index.Item(context.Background(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return it.Event.Verdict
 }
 
@@ -304,9 +298,7 @@ func verdict(t *testing.T, r *service, id string) index.Verdict {
 func suspects(t *testing.T, r *service) (ids []string) {
 	t.Helper()
 	queue, err := r.Browse.Suspects(context.Background(), browse.SuspectQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for _, row := range queue.Rows {
 		for i := range row.Items {
 			ids = append(ids, row.Items[i].ID)
@@ -319,21 +311,15 @@ func suspects(t *testing.T, r *service) (ids []string) {
 func submit(t *testing.T, r *service, item ingest.Item) {
 	t.Helper()
 	payload, err := json.Marshal(item)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Publish(t.Context(), payload); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
+	testbed.OK(t, r.Publish(t.Context(), payload))
 }
 
 // get asks without a browser.
 func get(t *testing.T, r *service, path string, cookies ...*http.Cookie) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, r.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return ask(t, req, cookies...)
 }
 
@@ -341,9 +327,7 @@ func get(t *testing.T, r *service, path string, cookies ...*http.Cookie) (*http.
 func post(t *testing.T, r *service, path string, form url.Values, cookies ...*http.Cookie) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPost, r.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return ask(t, req, cookies...)
 }
@@ -352,9 +336,7 @@ func post(t *testing.T, r *service, path string, form url.Values, cookies ...*ht
 func asked(t *testing.T, r *service, method, path string, form url.Values, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, r.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -371,14 +353,10 @@ func ask(t *testing.T, req *http.Request, cookies ...*http.Cookie) (*http.Respon
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return resp, string(body)
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // colour is red, green and blue, 0…1.
@@ -35,9 +37,7 @@ var (
 func readSheet(t *testing.T) *sheet {
 	t.Helper()
 	raw, err := assetFiles.ReadFile("assets/console.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	s := &sheet{themes: map[string]map[string]colour{}}
 	for _, m := range cssRules.FindAllStringSubmatch(cssComments.ReplaceAllString(string(raw), ""), -1) {
 		selector, body := strings.TrimSpace(m[1]), m[2]
@@ -68,9 +68,7 @@ func hex(t *testing.T, s string) (c colour) {
 	}
 	for i := range c {
 		n, err := strconv.ParseUint(s[1+2*i:3+2*i], 16, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		c[i] = float64(n) / 255
 	}
 	return c

@@ -85,9 +85,7 @@ func TestBlockedStory(t *testing.T) {
 func titleOf(t *testing.T, r *service, id string) string {
 	t.Helper()
 	it, err := r.Index.Item(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return it.Title
 }
 
@@ -123,9 +121,7 @@ func TestComplaintByKeyboard(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	it, err := r.Index.Item(t.Context(), "lunch-reword")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	b := open(t, r, 1280, 900)
 	b.signIn("jg_lin_secret-token-1", "/")
 	b.key("/")
@@ -215,9 +211,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 	})
 	t.Run("merge", func(t *testing.T) {
 		into, err := r.Index.Item(t.Context(), "kiln")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		b.to("/console/cluster?id=4")
 		b.enter(".stack input[name=into]", "宋代窑址")
 		b.click(`.stack button`)
@@ -433,9 +427,7 @@ func TestReviewConflict(t *testing.T) {
 	for i, want := range []string{"done=", "conflict="} {
 		form := url.Values{"form": {formToken(t, page)}, "item": {"kiln-reword"}, "kind": {"release"}, "reason": {fmt.Sprint(i)}}
 		req, err := http.NewRequest(http.MethodPost, r.URL+"/console/review", strings.NewReader(form.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		if resp, body := ask(t, req, cookie); !strings.Contains(resp.Header.Get("Location"), want) {
 			t.Errorf("%d %s %s", resp.StatusCode, resp.Header.Get("Location"), body)
@@ -519,9 +511,7 @@ func TestSourcePolicy(t *testing.T) {
 	}
 	// At once: its next copy is accepted, linked, and shown with its story.
 	it, err := r.Index.Item(t.Context(), "fishpond")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	submit(t, r, ingest.Item{ID: "licensed copy", Title: it.Title, Body: *it.Body, Source: "晨帆网"})
 	if got := verdict(t, r, "licensed copy"); got != index.Unique {
 		t.Errorf("a licensed copy is %v", got)
@@ -591,9 +581,7 @@ func TestOperators(t *testing.T) {
 func roundUps(t *testing.T, r *service, n int) (ids []string) {
 	t.Helper()
 	it, err := r.Index.Item(t.Context(), "fishpond")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for i := range n {
 		id := "round-up-" + itoa(uint32(i+1))
 		submit(t, r, ingest.Item{ID: id, Title: "一周综述 " + itoa(uint32(i+1)), Body: *it.Body + "\n" + village(300+i), Source: "综述网"})

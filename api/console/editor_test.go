@@ -118,9 +118,7 @@ func TestEditor(t *testing.T) {
 	})
 	t.Run("times", func(t *testing.T) {
 		fast, err := r.Index.Item(t.Context(), "fast")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		b.to("/console/cluster?id=" + itoa(fast.Event.Cluster))
 		b.seen(".facts", "疑为原创")
 		b.seen(".facts", "早报")
@@ -294,9 +292,7 @@ func TestChain(t *testing.T) {
 	decide(url.Values{"kind": {"split"}, "cluster": {cluster}})
 
 	first, err := r.Index.Item(t.Context(), it.Event.Of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	into := fmt.Sprint(first.Event.Cluster)
 	_, page = get(t, r, "/console/into?cluster="+cluster+"&into="+into, cookie)
 	if !strings.Contains(page, `value="join">归为一个故事`) || !strings.Contains(page, `value="merge">并入`) {

@@ -181,9 +181,7 @@ func TestTwoEditors(t *testing.T) {
 	lin.to("/console/suspects?at=" + id)
 	wu.to("/console/suspects?at=" + id)
 	before, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	done := make(chan error)
 	for _, b := range []*tab{lin, wu} {
 		go func() {
@@ -193,14 +191,10 @@ func TestTwoEditors(t *testing.T) {
 		}()
 	}
 	for range 2 {
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, <-done)
 	}
 	after, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if len(after) != len(before)+1 || strings.Count(lin.text(".notice")+wu.text(".notice"), "没有执行") != 1 {
 		t.Errorf("%d decisions; %q, %q", len(after)-len(before), lin.text(".notice"), wu.text(".notice"))
 	}
@@ -221,18 +215,14 @@ func TestTwoEditorsShareTheQueue(t *testing.T) {
 	for n := range 2 * each {
 		for _, item := range []ingest.Item{{ID: fmt.Sprint("village-", n), Title: "渔村", Body: village(n)}, longer(n)} {
 			line, err := json.Marshal(item)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			corpus = append(append(corpus, line...), '\n')
 		}
 	}
 	r := start(t, func(c *serviceConfig) { c.Corpus, c.Backdate = corpus, false })
 	count := func() int {
 		page, err := r.Browse.Suspects(t.Context(), browse.SuspectQuery{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return page.Waiting
 	}
 	waiting := count()
@@ -259,9 +249,7 @@ func TestTwoEditorsShareTheQueue(t *testing.T) {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, group.Wait())
 	if left := count(); waiting < 2*each || left != waiting-2*each {
 		t.Errorf("%d suspects waited, %d are left", waiting, left)
 	}
@@ -273,9 +261,7 @@ func TestEditorsOfTwoServices(t *testing.T) {
 	var pages *console.Config
 	r := start(t, func(c *serviceConfig) { c.Console = func(of *console.Config) { pages = of } })
 	second := echo.New()
-	if err := console.Register(second, *pages); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, console.Register(second, *pages))
 	server := httptest.NewServer(second)
 	defer server.Close()
 	other := &service{Pipeline: r.Pipeline, URL: server.URL}
@@ -309,9 +295,7 @@ func TestWhatIsSaid(t *testing.T) {
 		return page
 	}
 	queue, err := r.Browse.Suspects(t.Context(), browse.SuspectQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	rest := 0
 	for i, row := range queue.Rows {
 		id := row.Items[0].ID

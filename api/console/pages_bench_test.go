@@ -26,6 +26,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/disk"
 	"jianguo/internal/fixture"
+	"jianguo/internal/testbed"
 	"jianguo/segment"
 	"jianguo/simhash"
 )
@@ -42,29 +43,19 @@ func unbound(func(echo.Context) bool) echo.MiddlewareFunc {
 func BenchmarkPages(b *testing.B) {
 	ctx, dir := b.Context(), b.TempDir()
 	seg, err := segment.New(segment.Config{Data: data.FS})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testbed.OK(b, err)
 	r, err := fixture.Open(ctx, fixture.Config{Dir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testbed.OK(b, err)
 	b.Cleanup(func() { r.Close() })
 	x := r.Index
 	seed(b, x, seg)
 	model, err := browse.Open(ctx, x, browse.Config{Words: console.IndexWords(seg)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testbed.OK(b, err)
 	b.Cleanup(func() { model.Close() })
 	start := time.Now()
-	if err := model.FollowLists(ctx); err != nil {
-		b.Fatal(err)
-	}
+	testbed.OK(b, model.FollowLists(ctx))
 	lists := time.Since(start)
-	if err := model.Follow(ctx); err != nil {
-		b.Fatal(err)
-	}
+	testbed.OK(b, model.Follow(ctx))
 	waiting, err := model.Waiting(ctx)
 	if err != nil || waiting == 0 {
 		b.Fatalf("%d suspects wait: %v", waiting, err)
@@ -77,9 +68,7 @@ func BenchmarkPages(b *testing.B) {
 		b.Fatal(err)
 	}
 	largest, err := model.Clusters(ctx, browse.ClusterQuery{Sort: "size", Limit: 100})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testbed.OK(b, err)
 	for _, path := range []string{"/", "/console/item?id=item-%item", "/console/clusters", "/console/clusters?sort=size",
 		"/console/clusters?source=来源%source", "/console/clusters?source=来源%source&sort=size&size=20",
 		"/console/clusters?since=24&sort=size", "/console/clusters?sort=first", "/console/clusters?words=%words", "/console/cluster?id=%story",
@@ -92,9 +81,7 @@ func BenchmarkPages(b *testing.B) {
 			size := 0
 			for b.Loop() {
 				it, err := x.Item(ctx, fmt.Sprint("item-", 1+r.IntN(seedItems)))
-				if err != nil {
-					b.Fatal(err)
-				}
+				testbed.OK(b, err)
 				text := []rune(*it.Body)
 				filled := strings.NewReplacer("%excerpt", url.QueryEscape(string(text[len(text)/3:len(text)*2/3])), "%body", url.QueryEscape(string(text)), "%item", fmt.Sprint(1+r.IntN(seedItems)), "%source", source(r),
 					"%words", url.QueryEscape(pick(r, places)+pick(r, objects)),

@@ -20,6 +20,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 func TestPages(t *testing.T) {
@@ -80,18 +81,12 @@ func TestPages(t *testing.T) {
 func TestAxe(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open("testdata/axe/axe.min.js.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	axe, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	r := start(t)
 	b := open(t, r, 1280, 900)
 	b.signIn("jg_ops_secret-token-3", "/")
@@ -178,9 +173,7 @@ func TestSearch(t *testing.T) {
 	})
 	t.Run("the text of a rejected copy", func(t *testing.T) {
 		it, err := r.Index.Item(t.Context(), "kiln-reword")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		b.to("/")
 		b.script(`document.querySelector("#q").value = ` + strconv.Quote(it.Title+"\n\n"+*it.Body))
 		b.enter("#q", "\r")
@@ -194,9 +187,7 @@ func TestSearch(t *testing.T) {
 	})
 	t.Run("the middle of a text", func(t *testing.T) {
 		it, err := r.Index.Item(t.Context(), "fishpond")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		text := []rune(*it.Body)
 		b.to("/console/search?q=" + url.QueryEscape(string(text[len(text)/3:len(text)*2/3])))
 		b.seen("main", "鱼塘承包十年后被收回")
@@ -214,9 +205,7 @@ func TestStories(t *testing.T) {
 		// Copies that arrive meanwhile must not move rows of this page to the next one.
 		for i := range 3 {
 			it, err := r.Index.Item(t.Context(), "fishpond")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			submit(t, r, ingest.Item{ID: "late-" + string(rune('a'+i)), Title: it.Title, Body: *it.Body, Source: "新来源"})
 		}
 		b.do(chromedp.Navigate(next))

@@ -22,6 +22,7 @@ import (
 	"jianguo/index/browse"
 	"jianguo/internal/fixture"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/testbed"
 )
 
 // titleLink is an item in a list.
@@ -40,15 +41,11 @@ func TestPaste(t *testing.T) {
 		return post(t, r, "/console/search", url.Values{"q": {text}, "form": {form}}, cookie)
 	}
 	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	pasted, listed := 0, 0
 	for lines := bufio.NewScanner(bytes.NewReader(corpus)); lines.Scan(); {
 		var it struct{ ID, Title, Body string }
-		if err := json.Unmarshal(lines.Bytes(), &it); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, json.Unmarshal(lines.Bytes(), &it))
 		stored, err := r.Index.Item(t.Context(), it.ID)
 		if err != nil || stored.Body == nil || *stored.Body != it.Body || utf8.RuneCountInString(it.Body) < 20 || strings.Contains(it.Body, "<") {
 			continue // a later version has another text; a few words are a search; markup is not what an editor pastes
@@ -106,14 +103,10 @@ func TestPaste(t *testing.T) {
 func sampleIDs(t *testing.T) (ids []string) {
 	t.Helper()
 	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for line := range bytes.Lines(corpus) {
 		var it struct{ ID string }
-		if err := json.Unmarshal(line, &it); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, json.Unmarshal(line, &it))
 		ids = append(ids, it.ID)
 	}
 	slices.Sort(ids)
@@ -251,14 +244,10 @@ func TestSearchBehind(t *testing.T) {
 		t.Error("nothing waits, and the page does not say that nothing is held")
 	}
 	db, err := sqlite.Open(filepath.Join(r.Index.Dir(), browse.FileName), sqlite.Writes, "NORMAL")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer db.Close()
 	tx, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	hold := func(query string) {
 		if _, err := tx.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // changing is what an undo may change on a page: the log of an item, and numbers and times of events.
@@ -33,14 +34,10 @@ func TestUndoRestoresPages(t *testing.T) {
 			}
 			pages[path] = changing.ReplaceAllString(body, "")
 		}
-		if err := r.Browse.Follow(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, r.Browse.Follow(t.Context()))
 		for _, id := range ids {
 			it, err := r.Index.Item(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			keep("/console/item?id=" + url.QueryEscape(id))
 			keep(fmt.Sprint("/console/cluster?id=", it.Event.Cluster))
 		}
@@ -57,13 +54,9 @@ func TestUndoRestoresPages(t *testing.T) {
 		for tries := 0; len(undo) < 4 && tries < 100; tries++ {
 			id, other := ids[rng.IntN(len(ids))], ids[rng.IntN(len(ids))]
 			into, err := r.Index.Item(t.Context(), other)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			it, err := r.Index.Item(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			kinds := []string{index.Release, index.Reject, index.Block, index.Exempt, index.Merge, index.Join, index.Split, index.MakeLead}
 			req := index.DecisionRequest{Kind: kinds[rng.IntN(len(kinds))], Item: id, Cluster: it.Event.Cluster,
 				Into: into.Event.Cluster, By: "张三", Reason: "试", At: r.Now.Add(time.Minute)}

@@ -119,9 +119,7 @@ func TestFormsAreEqual(t *testing.T) {
 // traditional characters shows no difference.
 func TestTraditionalCopies(t *testing.T) {
 	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	texts := map[string]string{}
 	for line := range strings.Lines(string(corpus)) {
 		var it struct{ ID, Title, Body string }

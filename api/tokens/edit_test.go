@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"jianguo/internal/testbed"
 )
 
 // base32 is the alphabet of rand.Text.
@@ -20,30 +22,20 @@ const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 func TestAddRevokeReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	const comment = mark + "# ours\r\n\n" // as an editor on Windows leaves it
-	if err := os.WriteFile(file, []byte(comment), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(file, []byte(comment), 0o640))
 	_ = os.Chown(file, 65532, 65532) // by root
 	before, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	other, err := Add(file, "other", "recall")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	added, err := Add(file, "张三", "editor")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	after, err := os.Stat(file)
 	if err != nil || after.Sys().(*syscall.Stat_t).Uid != before.Sys().(*syscall.Stat_t).Uid || after.Mode() != before.Mode() {
 		t.Errorf("%v was %v: %v", after, before, err)
 	}
 	s, err := Open(file, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if _, random, _ := strings.Cut(strings.TrimPrefix(added, prefix), "_"); len(random) < 26 || strings.Trim(random, base32) != "" {
 		t.Errorf("%s: 26 characters of %s hold 128 bits", added, base32)
 	}
@@ -90,9 +82,7 @@ func TestAddRevokeReload(t *testing.T) {
 	if _, err := Add(file, "desk", "editor", "甲报"); err == nil || !strings.Contains(err.Error(), "only the role platform") {
 		t.Errorf("an editor of one source: %v", err)
 	}
-	if err := os.WriteFile(file, []byte("broken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(file, []byte("broken"), 0o600))
 	if _, err := s.Reload(); err == nil || s.Len() != 2 {
 		t.Errorf("a broken file: %v, %d tokens", err, s.Len())
 	}
@@ -123,21 +113,13 @@ func TestAddAtOnce(t *testing.T) {
 func TestGuessing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	used, err := Add(file, "used", "recall")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	other, err := Add(file, "other", "recall")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	s, err := Open(file, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	find := func(secret, from string) error { _, err := s.Find(secret, from); return err }
-	if err := find(used, "10.0.0.1:1"); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, find(used, "10.0.0.1:1"))
 	var limit *LimitError
 	n := 0
 	for !errors.As(find(fmt.Sprint("jg_guess_", n), fmt.Sprint("10.0.0.1:", n+1)), &limit) {

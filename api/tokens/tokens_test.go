@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 const (
@@ -41,17 +43,11 @@ func TestRead(t *testing.T) {
 func TestRate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	secret, err := Add(file, "old", "recall")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	s, err := Open(file, 0.001)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	tok, err := s.Find(secret, "10.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var limit *LimitError
 	if err := tok.Spend(); err != nil {
 		t.Error(err)
@@ -65,9 +61,7 @@ func TestRate(t *testing.T) {
 // fail than are remembered.
 func TestFailuresOfMany(t *testing.T) {
 	s, err := read(t, "a platform "+line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	address := func(i int) string { return fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255) }
 	for i := range maxAddresses {
 		_, _ = s.Find("x", address(i))
@@ -103,8 +97,6 @@ func FuzzRead(f *testing.F) {
 func read(t *testing.T, list string) (*Set, error) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(name, []byte(list), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(name, []byte(list), 0o600))
 	return Open(name, 0)
 }
