@@ -105,24 +105,21 @@ func TestLinks(t *testing.T) {
 			}
 			return err
 		}
-		must := func(t *rapid.T, err error) {
-			testbed.OK(t, err)
-		}
-		linking := func(t *rapid.T) { must(t, edge(t, state.Link)) }
+		linking := func(t *rapid.T) { testbed.OK(t, edge(t, state.Link)) }
 		see := func(t *rapid.T) {
 			u, from := user(t), rapid.IntRange(0, 40).Draw(t, "item")
 			items := ids(from, from+rapid.SampledFrom([]int{1, 30}).Draw(t, "n"))
-			must(t, f.Expose(ctx, Event{Kind: state.Seen, User: u, Items: items}))
+			testbed.OK(t, f.Expose(ctx, Event{Kind: state.Seen, User: u, Items: items}))
 			for _, id := range items {
 				m.seen[u][id] = true
 			}
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"link": linking, "link2": linking, "link3": linking, "see": see, "see2": see,
-			"unlink": func(t *rapid.T) { must(t, edge(t, state.Unlink)) },
+			"unlink": func(t *rapid.T) { testbed.OK(t, edge(t, state.Unlink)) },
 			"unsee": func(t *rapid.T) {
 				u, id := user(t), rapid.SampledFrom(ids(0, 70)).Draw(t, "item")
-				must(t, f.Unsee(ctx, u, "", []string{id}))
+				testbed.OK(t, f.Unsee(ctx, u, "", []string{id}))
 				all := map[string]bool{}
 				m.below(u, all)
 				for v := range all {
@@ -131,11 +128,11 @@ func TestLinks(t *testing.T) {
 			},
 			"forget": func(t *rapid.T) {
 				u := user(t)
-				must(t, f.Forget(ctx, u))
+				testbed.OK(t, f.Forget(ctx, u))
 				m.forget(u)
 			},
-			"flush":   func(t *rapid.T) { must(t, f.Flush(ctx)) },
-			"sweep":   func(t *rapid.T) { must(t, f.Sweep(ctx)) },
+			"flush":   func(t *rapid.T) { testbed.OK(t, f.Flush(ctx)) },
+			"sweep":   func(t *rapid.T) { testbed.OK(t, f.Sweep(ctx)) },
 			"restart": func(t *rapid.T) { f.restart() },
 			"crash":   func(t *rapid.T) { f.crash() },
 			"": func(t *rapid.T) {

@@ -129,11 +129,11 @@ func TestModel(t *testing.T) {
 			"unsee":    h.unsee,
 			"forget":   h.forget,
 			"wait":     h.wait,
-			"flush":    func(rt *rapid.T) { h.must(rt, h.Flush(context.Background())) },
-			"restart":  func(rt *rapid.T) { h.must(rt, h.Close()); h.reopen(rt) },
+			"flush":    func(rt *rapid.T) { testbed.OK(rt, h.Flush(context.Background())) },
+			"restart":  func(rt *rapid.T) { testbed.OK(rt, h.Close()); h.reopen(rt) },
 			"crash":    func(rt *rapid.T) { h.fail(errors.New("crash")); h.Close(); h.reopen(rt) },
 			"badflush": h.failFlush,
-			"sweep":    func(rt *rapid.T) { h.must(rt, h.Sweep(context.Background())) },
+			"sweep":    func(rt *rapid.T) { testbed.OK(rt, h.Sweep(context.Background())) },
 			"": func(rt *rapid.T) {
 				for i, c := range h.check(rt) {
 					tally[i].asked += c[1]
@@ -141,7 +141,7 @@ func TestModel(t *testing.T) {
 				}
 			},
 		})
-		h.must(rt, h.Close())
+		testbed.OK(rt, h.Close())
 		if _, err := VerifyFile(context.Background(), h.cfg.Path); err != nil {
 			rt.Fatal(err)
 		}
@@ -190,10 +190,6 @@ func newHistory(t *testing.T, rt *rapid.T, pol state.Policy) *modelHistory {
 	return h
 }
 
-func (h *modelHistory) must(t *rapid.T, err error) {
-	testbed.OK(t, err)
-}
-
 func (h *modelHistory) reopen(t *rapid.T) { h.Store = openReady(t, h.cfg) }
 
 func (h *modelHistory) user(t *rapid.T) (string, *model) {
@@ -219,7 +215,7 @@ func (h *modelHistory) event(t *rapid.T, kind state.EventKind) {
 	if rapid.IntRange(0, 3).Draw(t, "dated") == 0 {
 		at = now.Add(-time.Duration(rapid.IntRange(-2, 130*24).Draw(t, "hours")) * time.Hour)
 	}
-	h.must(t, h.Expose(context.Background(), Event{Kind: kind, User: u, Items: items, At: at}))
+	testbed.OK(t, h.Expose(context.Background(), Event{Kind: kind, User: u, Items: items, At: at}))
 	at = h.pol.Clamp(at, now)
 	if kind == state.Seen {
 		m.see(items, at, now)
@@ -235,7 +231,7 @@ func (h *modelHistory) unsee(t *rapid.T) {
 	if errors.Is(err, ErrExceptions) {
 		return // and nothing has changed, as the next check will find
 	}
-	h.must(t, err)
+	testbed.OK(t, err)
 	for _, id := range items {
 		m.ring = without(m.ring, id)
 		// An exposure taken back still counts among the last so many: what it
@@ -251,7 +247,7 @@ func (h *modelHistory) unsee(t *rapid.T) {
 func (h *modelHistory) forget(t *rapid.T) {
 	u, m := h.user(t)
 	if rapid.IntRange(0, 3).Draw(t, "rarely") == 0 {
-		h.must(t, h.Forget(context.Background(), u))
+		testbed.OK(t, h.Forget(context.Background(), u))
 		m.last, m.seen, m.ring = time.Time{}, nil, nil
 	}
 }
@@ -312,7 +308,7 @@ func (h *modelHistory) explain(t *rapid.T, user string, ids []string, held map[s
 	returned := h.ask(t, user, ids)
 	for _, id := range ids {
 		x, err := h.Explain(context.Background(), user, id, "")
-		h.must(t, err)
+		testbed.OK(t, err)
 		if x.Dropped == slices.Contains(returned, id) || x.Dropped != x.Story || x.Dropped && len(x.Reasons) == 0 || held[id] && !x.Dropped {
 			t.Fatalf("returned %v, held %v: %s", returned, held[id], x)
 		}
@@ -324,7 +320,7 @@ func (h *modelHistory) explain(t *rapid.T, user string, ids []string, held map[s
 
 func (h *modelHistory) ask(t *rapid.T, user string, items []string) []string {
 	r, err := h.Filter(context.Background(), Request{User: user, Items: items})
-	h.must(t, err)
+	testbed.OK(t, err)
 	if r.Degraded != "" {
 		t.Fatalf("degraded: %s", r.Degraded)
 	}
