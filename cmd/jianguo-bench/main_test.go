@@ -44,13 +44,9 @@ func TestFilter(t *testing.T) {
 	c := filterCmd{Against: "redis", Dir: t.TempDir(), Each: 150 * time.Millisecond}
 	c.Binary = filepath.Join(testbed.Programs(t), "jianguo")
 	var line bytes.Buffer
-	if err := c.Run(&streams{ctx: ctx, out: &line}); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, c.Run(&streams{ctx: ctx, out: &line}))
 	var fields map[string]any
-	if err := json.Unmarshal(line.Bytes(), &fields); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, json.Unmarshal(line.Bytes(), &fields))
 	if len(fields) != 2+3*3+2+3 { // of the machine, three ways, Redis, 10,000 candidates
 		t.Errorf("%d figures", len(fields))
 	}
@@ -68,9 +64,7 @@ func TestFilter(t *testing.T) {
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := datadir.Acquire(dir, datadir.Holder{Command: "serve"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer lock.Close()
 	c := indexCmd{N: 1000, Dir: dir}
 	var inUse *datadir.InUseError

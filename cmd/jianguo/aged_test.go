@@ -18,6 +18,7 @@ import (
 	"github.com/minio/highwayhash"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/internal/testbed"
 )
 
 // TestAgedLog: reports that were answered and not yet flushed are applied by a start after
@@ -42,9 +43,7 @@ func TestAgedLog(t *testing.T) {
 	s.start()
 	js := s.jetstream()
 	stream, err := js.Stream(t.Context(), eventlog.StreamName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if left := stream.CachedInfo().State.Msgs; left != 0 {
 		t.Errorf("%d old reports that are in the file are still in the log", left)
 	}

@@ -45,9 +45,7 @@ func (c tap) Read(p []byte) (int, error) {
 func startRelay(t *testing.T) *relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	r := &relay{listener: l}
 	go r.forward()
 	t.Cleanup(func() { _ = l.Close() })
@@ -207,9 +205,7 @@ func TestBrokerOlder(t *testing.T) {
 	s.ask("/clusters/1/decisions", `{"kind":"block","item":"n1","by":"a"}`, nil)
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["n1"]}`, nil)
 	b.stop()
-	if err := os.CopyFS(backup, os.DirFS(b.options.StoreDir)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.CopyFS(backup, os.DirFS(b.options.StoreDir)))
 	b.start()
 	s.eventually("the service is on the bus again, and an undo is taken", func() bool {
 		status, _, _ := s.post("/clusters/1/decisions", []byte(`{"kind":"undo","decision":1,"by":"a"}`))
@@ -256,9 +252,7 @@ func TestBrokerOlderAndFuller(t *testing.T) {
 			s.publish(1)
 			report(1)
 			b.stop()
-			if err := os.CopyFS(backup, os.DirFS(b.options.StoreDir)); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, os.CopyFS(backup, os.DirFS(b.options.StoreDir)))
 			b.start()
 			s.eventually("the service is on the bus again", func() bool {
 				status, _, _ := s.post("/items", article(2))
@@ -380,9 +374,7 @@ func TestIngestSaysWhatItWaitsFor(t *testing.T) {
 	s.stop()
 	cmd, out := exec.Command(s.binary, "ingest", "--nats", b.url(), fileOf(t, article(1))), new(lockedBuffer)
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := testbed.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, testbed.Start(cmd))
 	s.eventually("it says so", func() bool { return strings.Contains(out.String(), "is a service running on this bus?") })
 	s.start()
 	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "1 unique") {

@@ -15,6 +15,7 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure/eventlog"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 var streamNames = []string{bus.StreamItems, bus.StreamVerdicts, bus.StreamDead, eventlog.StreamName}
@@ -57,9 +58,7 @@ func TestStreamsOfOthers(t *testing.T) {
 	b := startBroker(t, nil)
 	js := b.streams()
 	others, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamItems, Subjects: []string{"shop.items"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if _, err := js.Publish(t.Context(), "shop.items", []byte("a chair")); err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +125,7 @@ func TestForeignStreams(t *testing.T) {
 		if err == nil {
 			_, err = js.Publish(t.Context(), strings.ReplaceAll(c.subject, "*", "0"), []byte("a chair"))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		fails(t, binary(t), c.says, append(c.command, "--nats", b.url())...)
 		if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs != 1 {
 			t.Errorf("%v: the stream of another: %+v %v", c.command, info, err)
@@ -138,9 +135,7 @@ func TestForeignStreams(t *testing.T) {
 				t.Errorf("%v made %s", c.command, name)
 			}
 		}
-		if err := js.DeleteStream(t.Context(), c.name); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, js.DeleteStream(t.Context(), c.name))
 	}
 }
 
@@ -153,9 +148,7 @@ func TestStreamsDeleted(t *testing.T) {
 	d.run()
 	// A bus that lost everything.
 	b.stop()
-	if err := os.RemoveAll(b.options.StoreDir); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.RemoveAll(b.options.StoreDir))
 	b.start()
 	d.js = b.streams()
 	d.eventually("all streams are there again", func() bool {
@@ -193,9 +186,7 @@ func (d *deleting) run() {
 	for _, names := range [][]string{{bus.StreamItems, bus.StreamDead}, {eventlog.StreamName, bus.StreamVerdicts}} {
 		deleted := time.Now()
 		for _, name := range names {
-			if err := d.js.DeleteStream(d.t.Context(), name); err != nil {
-				d.t.Fatal(err)
-			}
+			testbed.OK(d.t, d.js.DeleteStream(d.t.Context(), name))
 		}
 		d.eventually("another "+names[0], func() bool {
 			stream, err := d.js.Stream(d.t.Context(), names[0])
@@ -231,9 +222,7 @@ func TestReadyToTake(t *testing.T) {
 	s.ready()
 	for _, name := range []string{bus.StreamItems, eventlog.StreamName} {
 		stream, err := js.Stream(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		small := stream.CachedInfo().Config
 		small.MaxBytes = 512
 		if _, err := js.UpdateStream(t.Context(), small); err != nil {
@@ -269,9 +258,7 @@ func TestForeignVerdict(t *testing.T) {
 	intrude := func(n int) {
 		t.Helper()
 		msg := &nats.Msg{Subject: bus.SubjectPublish, Reply: bus.SubjectVerdicts + "unique", Data: article(n)}
-		if err := js.Conn().PublishMsg(msg); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, js.Conn().PublishMsg(msg))
 		s.eventually("the verdict of the intruder's item", func() bool { return s.status(fmt.Sprint("/items/n", n)) == 200 })
 	}
 	intrude(2)
@@ -290,12 +277,8 @@ func TestForeignVerdict(t *testing.T) {
 	// Even where nothing in the stream says any more how far it was.
 	s.stop()
 	stream, err := js.Stream(t.Context(), bus.StreamVerdicts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Purge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
+	testbed.OK(t, stream.Purge(t.Context()))
 	s.start()
 	s.ready()
 	s.publish(5)

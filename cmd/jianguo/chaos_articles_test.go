@@ -20,6 +20,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // modelItem is an article as its only client knows it.
@@ -319,19 +320,13 @@ func (c *chaos) endOfLife() {
 	c.t.Helper()
 	ctx := context.Background()
 	x, err := index.Open(ctx, index.Config{Dir: c.data})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testbed.OK(c.t, err)
 	defer x.Close()
 	events, err := x.Events(ctx, 0, 1<<30)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testbed.OK(c.t, err)
 	for i, e := range events {
 		data, err := json.Marshal(e)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		testbed.OK(c.t, err)
 		if e.Number != uint64(i+1) {
 			c.problem("event %d is number %d", i+1, e.Number)
 		}

@@ -205,9 +205,7 @@ func (c *chaos) life(faults []*fault, goOn func() bool) {
 	c.checkAll()
 	c.stop()
 	c.endOfLife()
-	if err := os.RemoveAll(dir); err != nil {
-		c.t.Fatal(err)
-	}
+	testbed.OK(c.t, os.RemoveAll(dir))
 }
 
 // round starts the service, checks what came before, lets clients work while the fault
@@ -267,9 +265,7 @@ func (c *chaos) onDisk() (cut func()) {
 	before := c.data
 	kept := filepath.Join(filepath.Dir(before), fmt.Sprint("after-", rand.Uint64()))
 	disk, err := newDisk(c.data, kept)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testbed.OK(c.t, err)
 	if f := c.fault; f.disk != nil {
 		disk.IO = f.io
 		disk.Fault = func(op diskOp, path string) diskFault { return f.disk(c, op, path) }
@@ -282,9 +278,7 @@ func (c *chaos) onDisk() (cut func()) {
 	return func() {
 		stop()
 		disk.Cut()
-		if err := os.RemoveAll(before); err != nil {
-			c.t.Fatal(err)
-		}
+		testbed.OK(c.t, os.RemoveAll(before))
 		c.data = kept
 	}
 }
@@ -347,18 +341,14 @@ func (c *chaos) noCrash() {
 func (c *chaos) whole() {
 	c.t.Helper()
 	dir, err := os.MkdirTemp(c.base, "copy")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testbed.OK(c.t, err)
 	defer os.RemoveAll(dir)
 	files, err := filepath.Glob(filepath.Join(c.data, "*.db*"))
 	for _, name := range files {
 		b, rerr := os.ReadFile(name)
 		err = errors.Join(err, rerr, os.WriteFile(filepath.Join(dir, filepath.Base(name)), b, 0o600))
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testbed.OK(c.t, err)
 	var log strings.Builder
 	ctx := context.Background()
 	x, err := index.Open(ctx, index.Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})

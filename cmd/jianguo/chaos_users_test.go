@@ -17,6 +17,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/wire"
 	"jianguo/internal/datadir"
+	"jianguo/internal/testbed"
 )
 
 // What is known of an id and a user.
@@ -177,9 +178,7 @@ func (c *chaos) checkUsers() {
 func (c *chaos) checkUser(u *shown, ids []string) {
 	c.t.Helper()
 	body, err := json.Marshal(map[string]any{"user": u.name, "items": ids})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testbed.OK(c.t, err)
 	var answer struct {
 		Items    []string
 		Degraded string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jianguo/internal/clock"
+	"jianguo/internal/testbed"
 )
 
 // clockEnv names a file that says how far the wall clock of a process is ahead.
@@ -37,12 +38,8 @@ func TestClockJumps(t *testing.T) {
 	clock := filepath.Join(dir, "clock")
 	set := func(ahead string) {
 		t.Helper()
-		if err := os.WriteFile(clock+".new", []byte(ahead), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(clock+".new", clock); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(clock+".new", []byte(ahead), 0o600))
+		testbed.OK(t, os.Rename(clock+".new", clock))
 	}
 	set("0s")
 	s := newProcess(t, binary(t), filepath.Join(dir, "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "10ms", "--exposure-policy", "rotate,ttl=120h")

@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
+	"jianguo/internal/testbed"
 )
 
 // natsServer is a NATS server in a process of its own: nats-server CONFIG.
@@ -86,9 +87,7 @@ func startCluster(t *testing.T) *cluster {
 		config := fmt.Sprintf("server_name: n%d\nlisten: 127.0.0.1:%d\nmax_payload: 4MB\njetstream { store_dir: %q, sync_interval: always }\ncluster { name: fleet, no_advertise: true, listen: 127.0.0.1:%d, routes: [%s] }\n",
 			i, ports[i], filepath.Join(dir, "js"), ports[3+i], strings.Join(routes, ", "))
 		name := filepath.Join(dir, "nats.conf")
-		if err := os.WriteFile(name, []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(name, []byte(config), 0o600))
 		c.nodes[i] = newProcess(t, program, name)
 		c.clients[i] = fmt.Sprintf("nats://127.0.0.1:%d", ports[i])
 		c.start(i)
@@ -151,24 +150,18 @@ func TestClusterStreams(t *testing.T) {
 		s.stop()
 		for _, name := range streamNames {
 			stream, err := js.Stream(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			if info := stream.CachedInfo(); info.Config.Replicas != 3 || info.Config.MaxAge != 0 {
 				t.Errorf("%s: %+v", name, info.Config)
 			}
 		}
 	}
 	fails(t, plainBinary(t), "stream VERDICTS: a bus cannot give replicas to a stream that it writes asynchronously: remove the stream", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--create-streams")
-	if err := js.DeleteStream(t.Context(), bus.StreamVerdicts); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, js.DeleteStream(t.Context(), bus.StreamVerdicts))
 	changed()
 	// As somebody has changed it on the bus.
 	items, err := js.Stream(t.Context(), bus.StreamItems)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	other := items.CachedInfo().Config
 	other.MaxAge, other.Discard = time.Hour, jetstream.DiscardOld
 	if _, err := js.UpdateStream(t.Context(), other); err != nil {

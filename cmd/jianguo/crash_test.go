@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // killed is a service that takes items until it ends, and the items it acknowledged.
@@ -24,7 +26,5 @@ func newKilled(t *testing.T, args ...string) (*killed, *rand.Rand) {
 // remove removes a directory that is not needed any more.
 func (k *killed) remove(dir string) {
 	k.t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
-		k.t.Fatal(err)
-	}
+	testbed.OK(k.t, os.RemoveAll(dir))
 }

@@ -27,9 +27,7 @@ func (k *killed) fill(n int, end syscall.Signal) {
 	js := k.jetstream()
 	for i := range n {
 		b, err := json.Marshal(ingest.Item{ID: fmt.Sprint("item-", i), Body: fmt.Sprintf("第%d号抢险队今晨在%d号堤坝巡查，村民已经转移到中学，编号%d。", i, i*7, i*i)})
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		testbed.OK(k.t, err)
 		if _, err := fixture.Submit(k.t.Context(), js, bus.SubjectPublish, b); err != nil {
 			k.t.Fatal(err)
 		}
@@ -51,9 +49,7 @@ func (k *killed) fill(n int, end syscall.Signal) {
 func (k *killed) verify(change func(dir string)) (string, error) {
 	k.t.Helper()
 	dir := filepath.Join(k.t.TempDir(), "copy")
-	if err := os.CopyFS(dir, os.DirFS(k.data)); err != nil {
-		k.t.Fatal(err)
-	}
+	testbed.OK(k.t, os.CopyFS(dir, os.DirFS(k.data)))
 	defer k.remove(dir)
 	change(dir)
 	out, err := exec.Command(k.binary, "verify", "--data", dir).CombinedOutput()
@@ -66,13 +62,9 @@ func TestDamagedSnapshot(t *testing.T) {
 	k, r := newKilled(t)
 	k.fill(60, syscall.SIGINT)
 	whole, err := os.ReadFile(filepath.Join(k.data, index.SnapshotFileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	write := func(dir string, b []byte) {
-		if err := os.WriteFile(filepath.Join(dir, index.SnapshotFileName), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(filepath.Join(dir, index.SnapshotFileName), b, 0o600))
 	}
 	changes := map[string]func(dir string){
 		"as it is": func(string) {},
@@ -82,9 +74,7 @@ func TestDamagedSnapshot(t *testing.T) {
 			write(dir, []byte(strings.Repeat("见过", 4000)))
 		},
 		"gone": func(dir string) {
-			if err := os.Remove(filepath.Join(dir, index.SnapshotFileName)); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, os.Remove(filepath.Join(dir, index.SnapshotFileName)))
 		},
 	}
 	for range testbed.Count(6, 12, 300) {
@@ -109,15 +99,11 @@ func TestCutLog(t *testing.T) {
 	k, r := newKilled(t)
 	k.fill(40, syscall.SIGKILL)
 	log, err := os.ReadFile(filepath.Join(k.data, index.FileName+"-wal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for range testbed.Count(4, 8, 200) {
 		at := r.IntN(len(log))
 		out, err := k.verify(func(dir string) {
-			if err := os.Truncate(filepath.Join(dir, index.FileName+"-wal"), int64(at)); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, os.Truncate(filepath.Join(dir, index.FileName+"-wal"), int64(at)))
 		})
 		if err != nil || !strings.Contains(out, "whole: ") {
 			t.Errorf("cut at %d of %d: %v\n%s", at, len(log), err, out)

@@ -65,17 +65,11 @@ func TestMissingFiles(t *testing.T) {
 		for _, name := range []string{datadir.Catalogue, datadir.Exposures} {
 			for state, damage := range map[string]func(path string) error{"missing": os.Remove, "empty": func(path string) error { return os.Truncate(path, 0) }} {
 				dir := filepath.Join(t.TempDir(), "copy")
-				if err := os.CopyFS(dir, os.DirFS(s.data)); err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, os.CopyFS(dir, os.DirFS(s.data)))
 				if !manifest {
-					if err := os.Remove(filepath.Join(dir, datadir.ManifestName)); err != nil {
-						t.Fatal(err)
-					}
+					testbed.OK(t, os.Remove(filepath.Join(dir, datadir.ManifestName)))
 				}
-				if err := damage(filepath.Join(dir, name)); err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, damage(filepath.Join(dir, name)))
 				want := name + ", which belongs to it, is " + state + ": put a backup of the directory in its place"
 				if name == datadir.Exposures { // nothing goes on without the catalogue
 					want += "; jianguo repair --without exposure.db goes on with no user's history"
@@ -93,9 +87,7 @@ func TestMissingFiles(t *testing.T) {
 			}
 		}
 	}
-	if err := os.Remove(filepath.Join(s.data, datadir.ManifestName)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.Remove(filepath.Join(s.data, datadir.ManifestName)))
 	s.start()
 	s.ready()
 	if m, err := datadir.ReadManifest(s.data); err != nil || m == nil || len(m.Files) != 2 {
@@ -108,9 +100,7 @@ func TestMissingFiles(t *testing.T) {
 func TestLockRemoved(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	if err := os.Remove(filepath.Join(s.data, datadir.LockName)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.Remove(filepath.Join(s.data, datadir.LockName)))
 	for _, args := range [][]string{{"verify"}, {"serve", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0"}, {"backup", "--data", s.data, s.data + "2"}} {
 		fails(t, s.binary, "is in use by another process", append(args, "--data", s.data)...)
 	}
@@ -130,16 +120,12 @@ func TestBackupInterrupted(t *testing.T) {
 		cmd := exec.Command(s.binary, "backup", "--data", s.data, to)
 		out := new(lockedBuffer)
 		cmd.Stderr = out
-		if err := testbed.Start(cmd); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, testbed.Start(cmd))
 		s.eventually("half a backup", func() bool {
 			_, err := os.Stat(filepath.Join(to+".unfinished", datadir.Catalogue))
 			return err == nil
 		})
-		if err := cmd.Process.Signal(end); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, cmd.Process.Signal(end))
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		select {
@@ -179,9 +165,7 @@ func TestFileCut(t *testing.T) {
 	s.stop() // puts all into the file
 	s.start()
 	s.ready()
-	if err := os.Truncate(filepath.Join(s.data, datadir.Catalogue), 8192); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.Truncate(filepath.Join(s.data, datadir.Catalogue), 8192))
 	for n := range 40 { // errors, but answers
 		_, _, _ = s.get("/items/n" + strconv.Itoa(n))
 	}
@@ -204,9 +188,7 @@ func TestFileRemoved(t *testing.T) {
 			s.ready()
 			s.ask("/items", string(article(1)), nil)
 			s.ask("/exposures", `{"user":"u","kind":"seen","items":["a"]}`, nil)
-			if err := os.Remove(filepath.Join(s.data, name)); err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, os.Remove(filepath.Join(s.data, name)))
 			if s.end() == nil {
 				t.Error("an orderly end")
 			}
@@ -235,9 +217,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	s.ask("/items", string(article(1)), nil)
 	s.stop()
-	if err := os.RemoveAll(filepath.Join(s.data, "bus")); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.RemoveAll(filepath.Join(s.data, "bus")))
 	s.args = append(s.args, "--disk-reserve", "1000000000")
 	s.start()
 	s.stop()
@@ -248,17 +228,13 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	}
 	path := filepath.Join(s.data, datadir.Catalogue)
 	was, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for at, want := range map[int]string{ // of https://sqlite.org/fileformat2.html#the_database_header
 		3: "is damaged", 16: "is damaged", 18: "is damaged", 20: "is damaged", 47: "is damaged", 55: "is damaged", 58: "is damaged", 67: "is damaged",
 		62: "if no other one wrote it, the file is damaged", 90: "is damaged"} {
 		b := bytes.Clone(was)
 		b[at] ^= 1
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(path, b, 0o600))
 		fails(t, s.binary, want, "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	}
 }
@@ -270,9 +246,7 @@ func TestRepair(t *testing.T) {
 	s.ask("/items", string(article(1)), nil)
 	s.stop()
 	fails(t, s.binary, "neither missing nor empty", "repair", "--data", s.data, "--without", datadir.Exposures)
-	if err := os.Remove(filepath.Join(s.data, datadir.Exposures)); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.Remove(filepath.Join(s.data, datadir.Exposures)))
 	fails(t, s.binary, "exposure.db, which belongs to it, is missing", "verify", "--data", s.data)
 	does(t, s.binary, "whole: 1 items", "repair", "--data", s.data, "--without", datadir.Exposures)
 	s.start()

@@ -106,9 +106,7 @@ func (k *killed) untilDone(ctx context.Context, try func(i int) error) {
 func (k *killed) keptAll(ctx context.Context) {
 	k.t.Helper()
 	x, err := index.Open(ctx, index.Config{Dir: k.data})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	testbed.OK(k.t, err)
 	for id := range k.acked {
 		if _, err := x.Item(ctx, id); err != nil {
 			k.t.Errorf("acknowledged and lost: %v", err)
@@ -143,9 +141,7 @@ func (s *seenOnBus) report(ctx context.Context, wait time.Duration) error {
 func (s *seenOnBus) all(ctx context.Context, t *testing.T) {
 	t.Helper()
 	request, err := json.Marshal(map[string]any{"user": "u", "items": s.acked})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for {
 		var got struct{ Items []string }
 		reply, err := s.conn.RequestWithContext(ctx, "exposures.filter", request)

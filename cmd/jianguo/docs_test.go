@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 var (
@@ -51,9 +53,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	names["jianguo_http_connections_closed_total"] = true // shown once one was closed
 	read := func(file string) string {
 		text, err := os.ReadFile(filepath.Join("..", "..", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return string(text)
 	}
 	operations := read("docs/OPERATIONS.md")
@@ -114,19 +114,13 @@ var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 func TestFlagsAreDocumented(t *testing.T) {
 	t.Parallel()
 	help, err := exec.Command(plainBinary(t), "serve", "--help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	documented := map[string]bool{"--help": true, "--version": true}
 	for _, file := range append(files, filepath.Join("..", "..", "README.md")) {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		for _, name := range flagName.FindAllString(string(text), -1) {
 			documented[name] = true
 		}
@@ -146,22 +140,16 @@ func TestFlagsAreDocumented(t *testing.T) {
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile(filepath.Join("..", "..", "deploy", "compose.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	help, err := exec.Command(plainBinary(t), "serve", "--help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for _, name := range regexp.MustCompile(`JIANGUO_[A-Z_]+`).FindAllString(string(file), -1) {
 		if !strings.Contains(string(help), "$"+name+")") {
 			t.Errorf("serve has no flag for %s", name)
 		}
 	}
 	module, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	version := regexp.MustCompile(`nats-server/v2 v(\S+)`).FindSubmatch(module)
 	if version == nil || !strings.Contains(string(file), "image: nats:"+string(version[1])+"\n") {
 		t.Errorf("the bus is not of the version in go.mod, %s", version)

@@ -13,6 +13,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/exposure/trace"
+	"jianguo/internal/testbed"
 )
 
 // TestDeadExposures publishes events that cannot be applied and finds them among the dead
@@ -74,9 +75,7 @@ func TestScenes(t *testing.T) {
 		"finds": {"policy": "calendar,months=2"}},
 		"scenes": {"default": {"reads": ["default"], "writes": ["default"]}, "feed": {"reads": ["video"], "writes": ["video"]},
 		"player": {"reads": ["video"], "writes": ["video"]}, "search": {"reads": ["finds"], "writes": ["finds"]}}}`), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy, "--time-zone", "America/Asuncion")
 	s.ready()
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["f"],"scene":"feed"}`, nil)
@@ -90,9 +89,7 @@ func TestScenes(t *testing.T) {
 		}
 	}
 	zone, err := time.LoadLocation("America/Asuncion")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for scene, want := range map[string][2]string{"player": {"video", "rotate,slots=3,"}, "search": {"finds", "calendar,slots=4,"}, "": {"", "calendar,slots=4,"}} {
 		var got trace.History
 		s.ask("/exposures/query", `{"user":"u","scene":"`+scene+`"}`, &got)
@@ -121,9 +118,7 @@ func TestKinds(t *testing.T) {
 	t.Parallel()
 	dir, policy := t.TempDir(), "../../docs/exposure-policy.json"
 	doc, err := os.ReadFile("../../docs/EXPOSURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	file, err := os.ReadFile(policy)
 	if err != nil || !strings.Contains(string(doc), "```json\n"+string(file)+"```") {
 		t.Fatalf("docs/EXPOSURE.md does not show docs/exposure-policy.json: %v", err)
@@ -262,9 +257,7 @@ func TestLargestMessages(t *testing.T) {
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["b"]}`, nil)
 	s.publish(1)
 	dead, err := bus.OpenDead(t.Context(), conn, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	letters, err := dead.List(t.Context(), 0, 10)
 	if err != nil || len(letters) != 4 {
 		t.Fatalf("%d letters, %v", len(letters), err)

@@ -58,12 +58,8 @@ func fileSizeLimit(t *testing.T, exe string, limit uint64) {
 	}
 	// From now on no file of the process may grow beyond the limit: writes fail with EFBIG.
 	var old unix.Rlimit
-	if err := unix.Prlimit(s.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &old); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Prlimit(s.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: old.Max}, nil); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, unix.Prlimit(s.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &old))
+	testbed.OK(t, unix.Prlimit(s.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: old.Max}, nil))
 	refused := 0
 	for n := 20; n < 600 && refused < testbed.Count(1, 2, 8); n++ {
 		if !publish(n) {
@@ -85,9 +81,7 @@ func fileSizeLimit(t *testing.T, exe string, limit uint64) {
 		s.eventually(fmt.Sprintf("item %d has its verdict", n), func() bool { return s.status(fmt.Sprint("/items/n", n)) == 200 })
 	}
 	ids, err := json.Marshal(seen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	if status, answer, err := s.post("/filter", fmt.Appendf(nil, `{"user":"u","items":%s}`, ids)); status != 200 || string(answer) != fmt.Sprintf(`{"items":[],"dropped":%d}`, len(seen)) {
 		t.Errorf("acknowledged reports: %d %s %v", status, answer, err)
 	}

@@ -189,9 +189,7 @@ var eventTime = regexp.MustCompile(`"at":"[^"]*"`)
 func (f *fleet) events(atLeast int) (all []published) {
 	f.t.Helper()
 	stream, err := f.js.Stream(f.t.Context(), bus.StreamVerdicts)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testbed.OK(f.t, err)
 	// The events of the last items may still be on their way.
 	var last uint64
 	f.services[1].eventually("all events are published", func() bool {
@@ -203,9 +201,7 @@ func (f *fleet) events(atLeast int) (all []published) {
 	})
 	for seq := uint64(1); seq <= last; seq++ {
 		m, err := stream.GetMsg(f.t.Context(), seq)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		testbed.OK(f.t, err)
 		var e struct {
 			Number uint64 `json:"event"`
 			ID     string `json:"id"`
@@ -231,14 +227,10 @@ func (f *fleet) compare(events []published) {
 		lines = append(append(lines, fleetItem(n)...), '\n')
 	}
 	name, verdicts := filepath.Join(dir, "items.jsonl"), filepath.Join(dir, "verdicts")
-	if err := os.WriteFile(name, lines, 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	testbed.OK(f.t, os.WriteFile(name, lines, 0o600))
 	does(f.t, f.services[0].binary, "", "ingest", "--create", "--data", filepath.Join(dir, "data"), "--verdicts", verdicts, name)
 	raw, err := os.ReadFile(verdicts)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testbed.OK(f.t, err)
 	alone, duplicates := strings.Split(strings.TrimSpace(string(raw)), "\n"), 0
 	slices.SortFunc(alone, func(a, b string) int { return cmp.Compare(eventNumber(a), eventNumber(b)) })
 	for i, e := range events {

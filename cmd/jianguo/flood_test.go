@@ -34,9 +34,7 @@ func (s *process) flood(from string, connections int, sent string) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
 	for range connections {
 		conn, err := dialer.Dial("tcp", strings.TrimPrefix(s.address.HTTP, "http://"))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		testbed.OK(s.t, err)
 		s.t.Cleanup(func() { conn.Close() })
 		_, _ = io.WriteString(conn, sent) // the service may have closed it
 	}
@@ -47,9 +45,7 @@ func tokenFile(t *testing.T, role string) (file, token string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "tokens")
 	token, err := tokens.Add(file, "e", role)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return file, token
 }
 
@@ -64,9 +60,7 @@ func (s *process) as(token, method, path, body string) int {
 func (s *process) header(token, method, path, body string) (int, http.Header, string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.address.HTTP+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, err)
 	req.Close = true
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
@@ -166,23 +160,15 @@ func (s *process) withoutDescriptors(js jetstream.JetStream, article []byte) boo
 	if err == nil {
 		err = unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: old.Max}, nil)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, err)
 	restore := func() {
-		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &old, nil); err != nil {
-			s.t.Fatal(err)
-		}
+		testbed.OK(s.t, unix.Prlimit(pid, unix.RLIMIT_NOFILE, &old, nil))
 	}
 	// A message is synced without opening a file while the stream's directory stays as it is.
 	touched := filepath.Join(s.data, "bus", "jetstream", "$G", "streams", bus.StreamItems, "msgs", "touched")
-	if err := errors.Join(os.WriteFile(touched, nil, 0o600), os.Remove(touched)); err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, errors.Join(os.WriteFile(touched, nil, 0o600), os.Remove(touched)))
 	answered, err := js.PublishAsync(bus.SubjectPublish, article)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, err)
 	var refusal error
 	s.eventually("the service says why it waits", func() bool {
 		select {
@@ -302,17 +288,13 @@ func TestOverload(t *testing.T) {
 	}
 	time.Sleep(time.Second)
 	s.signal(syscall.SIGCONT)
-	if err := clients.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, clients.Wait())
 	t.Logf("%d sent, %d accepted, %d refused", sent.Load(), accepted.Load(), refused.Load())
 	if accepted.Load()+refused.Load() != sent.Load() || accepted.Load() == 0 || refused.Load() == 0 {
 		t.Errorf("of %d requests %d were accepted and %d refused", sent.Load(), accepted.Load(), refused.Load())
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var peak int
 	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); !ok {
 		t.Errorf("no peak of memory in %s", status)

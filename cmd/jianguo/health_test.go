@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // `jianguo health` succeeds exactly while a service answers on the directory.
@@ -23,9 +25,7 @@ func TestHealth(t *testing.T) {
 		t.Errorf("without a directory: %v %s", err, out)
 	}
 	words := filepath.Join(t.TempDir(), "words") // the start waits for them
-	if err := syscall.Mkfifo(words, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, syscall.Mkfifo(words, 0o600))
 	s := newProcess(t, exe, data, "--nats-listen", "127.0.0.1:0", "--user-dict", words)
 	s.begin()
 	s.eventually("a service that starts is healthy", func() bool {
@@ -35,9 +35,7 @@ func TestHealth(t *testing.T) {
 	if out, err := health("--ready"); err == nil || !strings.Contains(out, "503 Service Unavailable: ") {
 		t.Errorf("a service that starts is ready: %v %s", err, out)
 	}
-	if err := os.WriteFile(words, []byte("柳桥村 50 ns\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(words, []byte("柳桥村 50 ns\n"), 0o600))
 	s.started()
 	s.ready()
 	if out, err := health(); err != nil || !strings.Contains(out, `"status":"ok"`) {

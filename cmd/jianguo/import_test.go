@@ -67,9 +67,7 @@ func startRedisCluster(s *process) (nodes []string, c rueidis.Client) {
 func redisClient(t *testing.T, addr string) rueidis.Client {
 	t.Helper()
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, AlwaysRESP2: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -203,9 +201,7 @@ func TestImportedOnce(t *testing.T) {
 	redisDo(t, redisClient(t, addr), "SADD", "seen:{u}", "old")
 	err := os.WriteFile(policy, []byte(`{"histories": {"default": {"policy": "rotate"}, "disliked": {"policy": "rotate", "kinds": ["disliked"]}},
 		"scenes": {"default": {"writes": ["disliked", "default"]}}}`), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	args := []string{"--nats-listen", "127.0.0.1:0", "--exposure-policy", policy, "--legacy-redis", "redis://" + addr,
 		"--legacy-key", "seen:{{user}}"}
 	imported := func(data string) *process {

@@ -26,6 +26,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // hostile is input that no client should send, with the HTTP status it gets and the field
@@ -144,9 +145,7 @@ func TestHostileItems(t *testing.T) {
 		}
 	}
 	dead, err := bus.OpenDead(ctx, js.Conn(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	letters, err := dead.List(ctx, 0, 1000)
 	if err != nil || len(letters) != refused {
 		t.Fatalf("%d dead letters of %d, %v", len(letters), refused, err)
@@ -172,9 +171,7 @@ func TestOversizePayload(t *testing.T) {
 		t.Errorf("one byte too many: %v", err)
 	}
 	raw, err := net.Dial("tcp", strings.TrimPrefix(s.address.NATS, "nats://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer raw.Close()
 	fmt.Fprintf(raw, "CONNECT {\"verbose\":false}\r\nPUB items.publish 999999999\r\n")
 	said, err := io.ReadAll(raw)
@@ -218,9 +215,7 @@ func TestSlowClients(t *testing.T) {
 	}
 	for range 600 { // more than the service works on and queues
 		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer conn.Close()
 		fmt.Fprintf(conn, "POST /items HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{\"id\":")
 	}
@@ -271,9 +266,7 @@ func TestTerminate(t *testing.T) {
 		s.stopped()
 	}
 	x, err := index.Open(t.Context(), index.Config{Dir: data})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer x.Close()
 	count := 0
 	answered.Range(func(n, _ any) bool {
@@ -291,19 +284,13 @@ func TestTerminate(t *testing.T) {
 func (s *process) halfPosted(path string, body []byte) func() int {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.address.HTTP, "http://"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, err)
 	s.t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, conn.SetDeadline(time.Now().Add(patience)))
 	from := bufio.NewReader(conn)
 	status := func() int {
 		res, err := http.ReadResponse(from, nil)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		testbed.OK(s.t, err)
 		return res.StatusCode
 	}
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", path, len(body))
@@ -378,9 +365,7 @@ func TestStreamFull(t *testing.T) {
 	// No items are applied while the service is stopped. The limit is lowered.
 	js := b.streams()
 	stream, err := js.Stream(t.Context(), bus.StreamItems)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	narrow := stream.CachedInfo().Config
 	narrow.MaxBytes = 64 << 10
 	if _, err := js.UpdateStream(t.Context(), narrow); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/internal/testbed"
 )
 
 // A service whose catalogue another process locks ends within --stop-within, with a reason. The
@@ -43,13 +44,9 @@ func TestStopWithin(t *testing.T) {
 func (s *process) lockCatalogue() (unlock func()) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(s.data, index.FileName)+"?_txlock=immediate&_busy_timeout=10000")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, err)
 	lock, err := db.BeginTx(context.Background(), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, err)
 	return func() {
 		if err := errors.Join(lock.Rollback(), db.Close()); err != nil {
 			s.t.Error(err)

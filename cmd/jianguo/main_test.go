@@ -105,9 +105,7 @@ func TestIngestGivesUp(t *testing.T) {
 	for n := range 5000 {
 		lines = fmt.Appendf(lines, "%s\n", article(n))
 	}
-	if err := os.WriteFile(items, lines, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(items, lines, 0o600))
 	var out, said bytes.Buffer
 	code := run(t.Context(), []string{"ingest", "--nats", b.url(), items}, nil, &out, &said)
 	if code != 1 || !strings.HasPrefix(out.String(), "0 items ") || strings.Contains(said.String(), "item failed") ||
@@ -132,9 +130,7 @@ func TestIngestAfterRestart(t *testing.T) {
 		if err == nil {
 			_, err = lines.Write(append(article(n), '\n'))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if n == 0 {
 			s.eventually("the first is judged", func() bool { return s.status("/items/n0") == 200 })
 			s.kill()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // seenBy reports n users with up to 900 items each, and returns what each of them has seen.
@@ -90,9 +92,7 @@ func damageHistories(t *testing.T, binary, redis string) {
 	name := func(u int) string { return fmt.Sprintf("jianguo:{u{%d}:}:", u) }
 	shards := func(u int) (list []string) {
 		fields, err := c.Do(t.Context(), c.B().Hkeys().Key(name(u)).Build()).AsStrSlice()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		for _, field := range fields {
 			if field != "v" && field != "h" {
 				list = append(list, field)
@@ -102,9 +102,7 @@ func damageHistories(t *testing.T, binary, redis string) {
 	}
 	value := func(u int, field string) string {
 		v, err := c.Do(t.Context(), c.B().Hget().Key(name(u)).Field(field).Build()).ToString()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return v
 	}
 	lost, bits, another := shards(2)[0], shards(5)[0], shards(8)[0]

@@ -76,9 +76,7 @@ func (n narrow) Read(p []byte) (int, error) {
 func stateDB(t *testing.T, dir string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite3", exposure.FileDSN(filepath.Join(dir, datadir.Exposures), "_txlock=immediate"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return db
 }
 
@@ -95,9 +93,7 @@ func addHistories(t *testing.T, dir string, n int) {
 	db := stateDB(t, dir)
 	defer db.Close()
 	policy, err := states.Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}.WithDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	db.SetMaxOpenConns(1)
 	execSQL(t, db, "BEGIN")
 	number, now := int64(0), time.Now()
@@ -108,9 +104,7 @@ func addHistories(t *testing.T, dir string, n int) {
 			keys[i] = 1 + rand.Uint32N(1<<32-1)
 		}
 		st := new(states.State)
-		if err := st.Apply(&policy, &states.Event{Kind: states.Seen, Keys: keys, Logged: now, Now: now}, nil); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, st.Apply(&policy, &states.Event{Kind: states.Seen, Keys: keys, Logged: now, Now: now}, nil))
 		snap := st.Snapshot(states.Address{History: history, User: user}, func() int64 { number++; return number })
 		execSQL(t, db, "INSERT INTO user VALUES (?, ?, ?)", history, user, snap.Head)
 		for id, data := range snap.Shards {
@@ -149,9 +143,7 @@ func inFile(t *testing.T, dir string) records {
 		all["jianguo:{"+user+"}:"+history] = fields
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	return all
 }
 
@@ -161,14 +153,10 @@ func inRedis(t *testing.T, c rueidis.Client) records {
 	all := records{}
 	for cursor := uint64(0); ; {
 		page, err := c.Do(t.Context(), c.B().Scan().Cursor(cursor).Match("jianguo:{*").Count(1000).Build()).AsScanEntry()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		for _, name := range page.Elements {
 			fields, err := c.Do(t.Context(), c.B().Hgetall().Key(name).Build()).AsStrMap()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			delete(fields, "v")
 			all[name] = fields
 		}
@@ -183,9 +171,7 @@ func killedWhen(t *testing.T, moment func() bool, binary string, args ...string)
 	t.Helper()
 	cmd, out := exec.Command(binary, args...), new(lockedBuffer)
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := testbed.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, testbed.Start(cmd))
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for !moment() {
@@ -230,9 +216,7 @@ func TestMigrateKilled(t *testing.T) {
 	for i := range testbed.Count(3, 6, 60) {
 		keys := func() int {
 			n, err := c.Do(t.Context(), c.B().Dbsize().Build()).AsInt64()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			return int(n)
 		}
 		had, moment, args, cut := keys(), after(func() bool { return true }, time.Second/2), command, func() {}
@@ -257,9 +241,7 @@ func TestMigrateKilled(t *testing.T) {
 		})
 		got := inRedis(t, c)
 		moved, err := c.Do(t.Context(), c.B().Exists().Key("jianguo:secret").Build()).AsBool()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if moved || !killed {
 			if d := got.differs(model); d != "" || !moved {
 				t.Fatalf("it is over, %d of %d histories in the Redis, secret: %v; %s", len(got), len(model), moved, d)
@@ -333,9 +315,7 @@ func TestMigrateKilled(t *testing.T) {
 func beginPartitions(t *testing.T, addr string) {
 	t.Helper()
 	r, err := redis.Open("redis://"+addr, "jianguo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer r.Close()
 	for p := range redis.Partitions {
 		if _, err := r.Acquire(context.Background(), p, "log", 0); err != nil {

@@ -112,9 +112,7 @@ func (o *operator) run(user, path, data string) (string, error) {
 			}
 		}
 	}
-	if err := os.RemoveAll(to); err != nil {
-		o.Fatal(err)
-	}
+	testbed.OK(o, os.RemoveAll(to))
 	return string(out), err
 }
 
@@ -141,9 +139,7 @@ func (o *operator) files(dir string) map[string]file {
 		all[path] = f
 		return err
 	})
-	if err != nil {
-		o.Fatal(err)
-	}
+	testbed.OK(o, err)
 	return all
 }
 
@@ -214,9 +210,7 @@ func TestCommandsOnDirectories(t *testing.T) {
 		}
 	}
 	if os.Getuid() == 0 { // a file that root has left where a service was killed
-		if err := os.Lchown(filepath.Join(data, "snapshot.db"), 0, 0); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.Lchown(filepath.Join(data, "snapshot.db"), 0, 0))
 		out, err := o.as("owner", exec.Command(o.binary, "serve", "--data", data, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "snapshot.db belongs to user root") {
 			t.Errorf("a start: %v %s", err, out)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // TestPowerCut reports what users have seen to a service on a disk that loses all that was not synced, cuts the power,
@@ -24,18 +26,14 @@ func TestPowerCut(t *testing.T) {
 			launch, reported := s.launch, 0
 			unseen := func(user, items string) string {
 				_, answer, err := s.post("/filter", fmt.Appendf(nil, `{"user":%q,"items":[%s]}`, user, items))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, err)
 				return string(answer)
 			}
 			var all []string
 			for cut := range 4 {
 				kept := filepath.Join(t.TempDir(), fmt.Sprint("kept-", cut))
 				disk, err := newDisk(s.data, kept)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testbed.OK(t, err)
 				stop := func() {}
 				s.launch = func(cmd *exec.Cmd) (err error) {
 					stop, err = disk.Start(cmd)

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/ingest"
 	"jianguo/internal/must"
+	"jianguo/internal/testbed"
 )
 
 // TestNotPrinted: a command whose output is lost fails. No subject commands a terminal. A token is for all sources only where none is named.
@@ -24,9 +25,7 @@ func TestNotPrinted(t *testing.T) {
 	}
 	s.publish(1)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer full.Close()
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	for _, args := range [][]string{

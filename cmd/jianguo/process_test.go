@@ -38,13 +38,9 @@ func binary(t *testing.T) string {
 func linked(t *testing.T, name string) string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.Symlink(self, path); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.Symlink(self, path))
 	return path
 }
 
@@ -116,9 +112,7 @@ func (s *process) run(cmd *exec.Cmd) {
 	s.t.Helper()
 	s.log, s.ended = new(lockedBuffer), make(chan error, 1)
 	cmd.Stdout, cmd.Stderr = s.log, s.log
-	if err := s.launch(cmd); err != nil {
-		s.t.Fatal(err)
-	}
+	testbed.OK(s.t, s.launch(cmd))
 	s.cmd = cmd
 	go func(ended chan<- error) { ended <- cmd.Wait(); close(ended) }(s.ended)
 }
@@ -305,9 +299,7 @@ func (s *process) jetstream() jetstream.JetStream {
 func connect(t *testing.T, url string, options ...nats.Option) *nats.Conn {
 	t.Helper()
 	conn, err := nats.Connect(url, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	t.Cleanup(conn.Close)
 	return conn
 }
@@ -316,8 +308,6 @@ func connect(t *testing.T, url string, options ...nats.Option) *nats.Conn {
 func fileOf(t *testing.T, lines ...[]byte) (name string) {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, bytes.Join(lines, []byte("\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(name, bytes.Join(lines, []byte("\n")), 0o600))
 	return name
 }

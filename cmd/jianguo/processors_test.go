@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"runtime"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // TestSpareProcessor reads from the service how many goroutines it runs at a time: one
@@ -27,9 +29,7 @@ func TestSpareProcessor(t *testing.T) {
 			s.start()
 			s.ready()
 			_, metrics, err := s.get("/metrics")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testbed.OK(t, err)
 			m := regexp.MustCompile(`(?m)^go_sched_gomaxprocs_threads (\d+)$`).FindSubmatch(metrics)
 			if m == nil || string(m[1]) != fmt.Sprint(want) {
 				t.Errorf("%q, want %d", m, want)

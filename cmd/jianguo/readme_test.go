@@ -31,9 +31,7 @@ var quoted = regexp.MustCompile(`'[^']*'|\S+`)
 func commands(t *testing.T, file string) (lines [][]string, text string) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for line := range strings.Lines(string(raw)) {
 		line, shown := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
 		if !shown || !strings.HasPrefix(line, "curl ") && !strings.HasPrefix(line, "nats ") {
@@ -110,19 +108,13 @@ func TestDemoEnds(t *testing.T) {
 		dir := t.TempDir()
 		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := testbed.Start(cmd); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
+		testbed.OK(t, testbed.Start(cmd))
 		if name == "SIGHUP" {
 			for lines := bufio.NewScanner(out); lines.Scan() && !strings.HasPrefix(lines.Text(), "Ctrl-C"); {
 			}
 		}
-		if err := end(cmd, out); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, end(cmd, out))
 		late := time.AfterFunc(patience, func() { t.Errorf("%s: the demo goes on: %v", name, cmd.Process.Kill()) })
 		_ = cmd.Wait() // its code is 1 where it could not write
 		late.Stop()
@@ -137,14 +129,10 @@ func TestDemoEnds(t *testing.T) {
 func TestReadmeDemo(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command(plainBinary(t), "demo", "--once", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for _, file := range []string{"README.md", "README.zh-CN.md"} {
 		raw, err := os.ReadFile(filepath.Join("..", "..", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		printed, shown := strings.Split(string(out), "\n"), 0
 		for line := range strings.Lines(string(raw)) {
 			line, ours := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
@@ -183,9 +171,7 @@ func (r *newcomer) listen(subject string) {
 	if r.events, err = r.conn.SubscribeSync(subject); err == nil {
 		err = r.conn.Flush()
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testbed.OK(r.t, err)
 }
 
 // heard waits for the event of a message, and returns its verdict and reason.
@@ -197,9 +183,7 @@ func (r *newcomer) heard(message string) string {
 			r.t.Fatalf("no event came of %q: %v", message, err)
 		}
 		var e struct{ ID, Verdict, Cause, Why string }
-		if err := json.Unmarshal(m.Data, &e); err != nil {
-			r.t.Fatal(err)
-		}
+		testbed.OK(r.t, json.Unmarshal(m.Data, &e))
 		if from := map[string]string{"ingest": "items.publish ", "withdrawal": "items.withdraw "}[e.Cause]; from != "" {
 			r.verdicts[from+e.ID] = e.Verdict + " " + e.Why
 		}
@@ -232,15 +216,11 @@ func (r *newcomer) does(words []string) {
 			r.t.Fatal(err)
 		}
 		var of struct{ ID string }
-		if err := json.Unmarshal(payload, &of); err != nil {
-			r.t.Fatal(err)
-		}
+		testbed.OK(r.t, json.Unmarshal(payload, &of))
 		r.heard(subject + " " + of.ID)
 	case "req":
 		m, err := r.conn.Request(subject, payload, time.Minute)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		testbed.OK(r.t, err)
 		if !strings.Contains(string(m.Data), `"verdict":"`) {
 			r.t.Errorf("%s answers %s %v", subject, m.Data, m.Header)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 	"jianguo/segment"
 	"jianguo/simhash"
 )
@@ -56,9 +57,7 @@ func (a *archive) verify() {
 func (a *archive) segmenter() *segment.Segmenter {
 	a.t.Helper()
 	seg, err := a.flags.segmenter()
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testbed.OK(a.t, err)
 	return seg
 }
 
@@ -66,9 +65,7 @@ func (a *archive) segmenter() *segment.Segmenter {
 func (a *archive) open(seg *segment.Segmenter) *index.Index {
 	a.t.Helper()
 	x, err := openIndex(&stdio{ctx: context.Background()}, a.dir, seg, index.Config{})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testbed.OK(a.t, err)
 	return x
 }
 
@@ -86,34 +83,24 @@ func (a *archive) history() map[string]string {
 func (a *archive) sum(query string) string {
 	a.t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(a.dir, index.FileName))
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testbed.OK(a.t, err)
 	defer db.Close()
 	rows, err := db.Query(query)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testbed.OK(a.t, err)
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testbed.OK(a.t, err)
 	row, dests := make([]any, len(columns)), make([]any, len(columns))
 	for i := range row {
 		dests[i] = &row[i]
 	}
 	n, hash := 0, sha256.New()
 	for rows.Next() {
-		if err := rows.Scan(dests...); err != nil {
-			a.t.Fatal(err)
-		}
+		testbed.OK(a.t, rows.Scan(dests...))
 		n++
 		fmt.Fprintln(hash, row...)
 	}
-	if err := rows.Err(); err != nil {
-		a.t.Fatal(err)
-	}
+	testbed.OK(a.t, rows.Err())
 	return fmt.Sprintf("%d rows %x", n, hash.Sum(nil)[:8])
 }
 
@@ -132,9 +119,7 @@ func decide(t *testing.T, x *index.Index) (numbers []uint64) {
 	t.Helper()
 	ctx := context.Background()
 	events, err := x.Events(ctx, 0, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	at := time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)
 	n, clusters := 0, []uint32{}
 	for _, e := range events {
@@ -177,17 +162,13 @@ func sameVerdicts(t *testing.T, x, fresh *index.Index, seg *segment.Segmenter, s
 	t.Helper()
 	ctx := context.Background()
 	file, err := os.ReadFile(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	print := func(title, body string) simhash.Fingerprint {
 		return ingest.Prepare(seg, &ingest.Item{Title: title, Body: body}).Print.Fingerprint
 	}
 	for line := range strings.Lines(string(file)) {
 		var it ingest.Item
-		if err := json.Unmarshal([]byte(line), &it); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, json.Unmarshal([]byte(line), &it))
 		it.ID, it.Body = "new", strings.Replace(it.Body, "，", "，据了解，", 1)
 		article := ingest.Prepare(seg, &it)
 		at := uint32(time.Now().Unix())
@@ -200,9 +181,7 @@ func sameVerdicts(t *testing.T, x, fresh *index.Index, seg *segment.Segmenter, s
 			continue
 		}
 		of, err := x.Item(ctx, got.Of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if d := simhash.Distance(article.Print.Fingerprint, print(of.Title, *of.Body)); d == *got.Distance {
 			measured++
 		}
@@ -218,9 +197,7 @@ func (a *archive) bulletins(n int) {
 		lines[i] = article(i)
 	}
 	a.run("ingest", "--create", "--durability", "relaxed", fileOf(a.t, lines...))
-	if err := os.RemoveAll(filepath.Join(a.dir, "bus")); err != nil {
-		a.t.Fatal(err)
-	}
+	testbed.OK(a.t, os.RemoveAll(filepath.Join(a.dir, "bus")))
 }
 
 const overlayRows = `SELECT place & 0xffffffff, exact, fingerprint, sketch FROM overlay ORDER BY 1`

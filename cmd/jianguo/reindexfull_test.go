@@ -60,9 +60,7 @@ func TestReindexSample(t *testing.T) {
 	if diff := cmp.Diff(numbers, decide(t, other)); diff != "" {
 		t.Fatal("the other recipe judges the sample differently, choose other words:", diff)
 	}
-	if err := errors.Join(x.Close(), other.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(x.Close(), other.Close()))
 	before := a.history()
 	a.flags = fresh.flags
 	t.Log(a.run("reindex"))
@@ -77,9 +75,7 @@ func TestReindexSample(t *testing.T) {
 			t.Errorf("undo of decision %d: %v", numbers[i], err)
 		}
 	}
-	if err := errors.Join(x.Close(), other.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(x.Close(), other.Close()))
 	a.verify()
 	if measured < 30 {
 		t.Errorf("%d copies were found by their fingerprints", measured)
@@ -110,9 +106,7 @@ func TestKillReindex(t *testing.T) {
 		cmd := exec.Command(a.binary, a.args("reindex", "--data", a.dir)...)
 		var said lockedBuffer
 		cmd.Stderr = &said
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, cmd.Start())
 		killer := time.AfterFunc(time.Duration(r.Int64N(int64(alone))), func() { _ = cmd.Process.Kill() })
 		err := cmd.Wait()
 		killer.Stop()

@@ -29,9 +29,7 @@ func newDictionary(t *testing.T) *dictionary {
 
 func (d *dictionary) set(words string) {
 	d.t.Helper()
-	if err := os.WriteFile(d.path, []byte(words), 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	testbed.OK(d.t, os.WriteFile(d.path, []byte(words), 0o600))
 }
 
 // clients use a service until stop is called: each article gets its verdict, and
@@ -109,9 +107,7 @@ func TestReindexUnderService(t *testing.T) {
 			t.Errorf("article %d: %v", n, err)
 		}
 	}
-	if err := errors.Join(x.Close(), other.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(x.Close(), other.Close()))
 }
 
 // TestKillReindexUnderService kills a service at random moments of a reindex. What was
@@ -131,9 +127,7 @@ func TestKillReindexUnderService(t *testing.T) {
 		words.set(fmt.Sprintf("街道与 %d n\n%s", 100+round, map[int]string{1: sampleWords}[round%2]))
 		stop := k.clients(1000 * (round + 1))
 		cmd, began := exec.Command(k.binary, a.args("reindex", "--data", k.data)...), time.Now()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, cmd.Start())
 		var err error
 		if round == 0 {
 			err, alone = cmd.Wait(), time.Since(began)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"jianguo/index/maintain"
+	"jianguo/internal/testbed"
 )
 
 // TestRejudgeWithRevisions: what the policy in force says otherwise, since a text has been revised, is no change of a
@@ -24,18 +25,14 @@ func TestRejudgeWithRevisions(t *testing.T) {
 	}
 	a.run("ingest", "--create", items)
 	rejudge := func(args ...string) (r maintain.Report) {
-		if err := json.Unmarshal([]byte(a.run("rejudge", append(args, "--json")...)), &r); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, json.Unmarshal([]byte(a.run("rejudge", append(args, "--json")...)), &r))
 		return r
 	}
 	if r := rejudge(); r.Judged != 4 || r.Changed != 0 {
 		t.Errorf("the policy in force changes %+v", r.Changes)
 	}
 	textbook := filepath.Join(t.TempDir(), "policy")
-	if err := os.WriteFile(textbook, []byte(`{"rules":"hamming"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, os.WriteFile(textbook, []byte(`{"rules":"hamming"}`), 0o644))
 	r := rejudge("--policy", textbook)
 	for _, c := range r.Changes {
 		if c.Was.Revision != c.Now.Revision {

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"jianguo/internal/testbed"
 )
 
 // TestSilentRedis: a Redis that does not answer at the start is what the start names, and no bus.
 func TestSilentRedis(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer silent.Close()
 	out, err := exec.Command(binary(t), "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--nats", startBroker(t, nil).url(),
 		"--exposure-store", "redis://"+silent.Addr().String()).CombinedOutput()

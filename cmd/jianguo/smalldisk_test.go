@@ -31,9 +31,7 @@ func withOwnMounts(t *testing.T, f func(t *testing.T)) {
 		return
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.v", fmt.Sprint("-test.short=", testing.Short()))
 	cmd.Env = append(os.Environ(), ownMountsEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -74,9 +72,7 @@ func fill(t *testing.T, disk string, leave int64) (release func()) {
 	t.Helper()
 	name := filepath.Join(disk, "filler")
 	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for _, size := range []int{1 << 20, 4096} {
 		for block := make([]byte, size); err == nil; {
 			_, err = f.Write(block)
@@ -87,9 +83,7 @@ func fill(t *testing.T, disk string, leave int64) (release func()) {
 		err = nil
 	}
 	size, err := f.Seek(0, io.SeekCurrent)
-	if err := errors.Join(err, f.Truncate(size-leave), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(err, f.Truncate(size-leave), f.Close()))
 	return func() {
 		if err := os.Remove(name); err != nil {
 			t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // TestStoryScope: a rejected copy tells what its original tells, also once it is published since the original was deleted,
@@ -19,9 +20,7 @@ func TestStoryScope(t *testing.T) {
 	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.ready()
 	var it ingest.Item
-	if err := json.Unmarshal(article(1), &it); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, json.Unmarshal(article(1), &it))
 	for _, id := range []string{"original", "copy"} {
 		it.ID = id
 		body, _ := json.Marshal(it)
@@ -52,9 +51,7 @@ func TestStoryScope(t *testing.T) {
 	check() // a platform may show a rejected copy all the same
 	req, _ := http.NewRequest(http.MethodDelete, s.address.HTTP+"/items/original?mode=promote", nil)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	_ = resp.Body.Close()
 	check()
 	s.kill()

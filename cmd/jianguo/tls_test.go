@@ -23,6 +23,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"jianguo/internal/testbed"
 )
 
 // certificate writes a certificate for this machine that signs itself, with its key, and
@@ -30,28 +32,18 @@ import (
 func certificate(t *testing.T, cert, key string) *x509.CertPool {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
 	return pool
@@ -80,16 +72,12 @@ func TestTLS(t *testing.T) {
 	roots := certificate(t, cert, key)
 	s.start()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Jar: jar, Timeout: patience}
 	do := func(method, path, token, body string) (int, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, s.address.HTTP+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
 		} else if body != "" {
@@ -101,9 +89,7 @@ func TestTLS(t *testing.T) {
 		}
 		defer res.Body.Close()
 		answer, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return res.StatusCode, string(answer)
 	}
 	if !strings.HasPrefix(s.address.HTTP, "https://") {
@@ -123,14 +109,10 @@ func TestTLS(t *testing.T) {
 		t.Errorf("signing in: %d %.300s", status, answer)
 	}
 	bus, err := nats.Connect(s.address.NATS, nats.Token(platform), nats.Secure(&tls.Config{RootCAs: roots}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer bus.Close()
 	stays, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token), nats.Secure(&tls.Config{RootCAs: roots}), nats.NoReconnect())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	defer stays.Close()
 	if plain, err := nats.Connect(s.address.NATS, nats.Token(platform), nats.Secure(&tls.Config{RootCAs: x509.NewCertPool()})); err == nil {
 		plain.Close()
@@ -184,23 +166,17 @@ func TestSignIns(t *testing.T) {
 	do := func(method, path string, form url.Values, cookie *http.Cookie) (*http.Response, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, s.address.HTTP+path, strings.NewReader(form.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("X-Forwarded-Proto", "https") // from a proxy on loopback
 		if cookie != nil {
 			req.AddCookie(cookie)
 		}
 		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		defer res.Body.Close()
 		answer, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return res, string(answer)
 	}
 	if res, _ := do("POST", "/console/signin?token="+editor, url.Values{}, nil); res.StatusCode != 400 || len(res.Cookies()) > 0 {
@@ -262,14 +238,10 @@ func TestClientCertificates(t *testing.T) {
 	roots := certificate(t, cert, key)
 	certificate(t, other, otherKey)
 	certs, err := openCertificates(cert, key, cert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	pair := func(cert, key string) []tls.Certificate {
 		p, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return []tls.Certificate{p}
 	}
 	for _, c := range []struct {
@@ -310,9 +282,7 @@ func TestBusTLS(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
 	pool := certificate(t, cert, key)
 	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	b := startBroker(t, func(o *server.Options) {
 		o.TLS, o.TLSVerify = true, true
 		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}

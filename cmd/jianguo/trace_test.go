@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // trace reads the trace of a user.
@@ -45,9 +46,7 @@ func TestTrace(t *testing.T) {
 	original, duplicate, seen, delivered, phones, unseen := fresh.Items[0], fresh.Items[1], fresh.Items[2], fresh.Items[3], fresh.Items[4], fresh.Items[5]
 
 	var it ingest.Item
-	if err := json.Unmarshal(article(1), &it); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, json.Unmarshal(article(1), &it))
 	for _, it.ID = range []string{original, duplicate} {
 		body, _ := json.Marshal(it)
 		s.ask("/items", string(body), nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jianguo/bus"
+	"jianguo/internal/testbed"
 )
 
 // Two services on one bus come to the same catalogue, whichever of them editors decide at. When one is killed, the other
@@ -98,12 +99,8 @@ func TestTwoServices(t *testing.T) {
 
 	// One that has missed what the bus no longer holds.
 	items, err := b.streams().Stream(t.Context(), bus.StreamItems)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := items.Purge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
+	testbed.OK(t, items.Purge(t.Context()))
 	fails(t, y.binary, "the catalogue is an older copy", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--nats", b.url())
 	y.stop()
 }
