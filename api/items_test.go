@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -311,36 +310,6 @@ func TestOddItems(t *testing.T) {
 		if rep := r.do("GET", itemPath(out.Event.ID), nil); rep.status != 200 {
 			t.Errorf("%s: looked up: %d %.200s", name, rep.status, rep.body)
 		}
-	}
-}
-
-// Of many near-identical items at once, one is accepted.
-func TestPublishAtOnce(t *testing.T) {
-	t.Parallel()
-	r := newService(t, testConfig{})
-	var wg sync.WaitGroup
-	outcomes := make([]ingest.Outcome, 48)
-	for i := range outcomes {
-		wg.Go(func() {
-			rep, err := r.try("POST", "/items", ingest.Item{ID: fmt.Sprint(i), Title: fmt.Sprint("标题", i), Body: article(3)})
-			if err != nil || rep.status != 200 {
-				t.Errorf("item %d: %d %v %s", i, rep.status, err, rep.body)
-				return
-			}
-			if err := json.Unmarshal(rep.body, &outcomes[i]); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	accepted := 0
-	for i := range outcomes {
-		if e := outcomes[i].Event; e != nil && e.Verdict.Accepted() {
-			accepted++
-		}
-	}
-	if accepted != 1 {
-		t.Errorf("%d of %d accepted", accepted, len(outcomes))
 	}
 }
 
