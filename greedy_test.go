@@ -137,18 +137,14 @@ func TestGreedyPublisher(t *testing.T) {
 func greed(t *testing.T, greedy, ordinary func(it *ingest.Item) (status int, after string, err error), least int) {
 	var texts []func(n, size int) string
 	for _, name := range append([]string{"names", "values"}, slices.Sorted(maps.Keys(crafted))...) { // costly ones first
-		if only := os.Getenv("JIANGUO_GREEDY_TEXT"); only == "" || only == name {
-			texts = append(texts, func(n, size int) string {
-				return crafted[name](rand.New(rand.NewPCG(uint64(n), 4)), size)
-			})
-		}
+		texts = append(texts, func(n, size int) string {
+			return crafted[name](rand.New(rand.NewPCG(uint64(n), 4)), size)
+		})
 	}
 	for _, piece := range marks {
-		if only := os.Getenv("JIANGUO_GREEDY_TEXT"); only == "" || only == piece {
-			texts = append(texts, func(n, size int) string {
-				return edited(strings.ToValidUTF8(strings.Repeat(piece, size/len(piece)+1)[:size-2000], ""), 1000+n)
-			})
-		}
+		texts = append(texts, func(n, size int) string {
+			return edited(strings.ToValidUTF8(strings.Repeat(piece, size/len(piece)+1)[:size-2000], ""), 1000+n)
+		})
 	}
 	var mu sync.Mutex
 	statuses, refused, done := map[int]int{}, 0, make(chan bool)
@@ -161,10 +157,7 @@ func greed(t *testing.T, greedy, ordinary func(it *ingest.Item) (status int, aft
 				return
 			case <-time.After(50 * time.Millisecond):
 			}
-			size := testbed.CountOr("JIANGUO_GREEDY_KB", 0, 0, 0) << 10
-			if size == 0 {
-				size = []int{508, 250, 120, 60, 30, 9}[n%6] << 10
-			}
+			size := []int{508, 250, 120, 60, 30, 9}[n%6] << 10
 			text := texts[n/6%len(texts)](n, size)
 			all.Go(func() {
 				status, after, err := greedy(&ingest.Item{ID: fmt.Sprint("greedy", t.Name(), n), Source: "g", Body: text})
@@ -187,7 +180,7 @@ func greed(t *testing.T, greedy, ordinary func(it *ingest.Item) (status int, aft
 	var took []time.Duration
 	var waits errgroup.Group
 	waits.SetLimit(20) // within its own share, however slow the machine is
-	seconds := testbed.CountOr("JIANGUO_GREEDY_SECONDS", 1, 1, 60)
+	seconds := testbed.Count(1, 1, 60)
 	for n := 0; n < 20*seconds || n < 6000 && !enough(); n++ {
 		time.Sleep(50 * time.Millisecond)
 		waits.Go(func() error {
