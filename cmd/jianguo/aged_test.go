@@ -25,8 +25,7 @@ import (
 // more than the day in which the log keeps what is flushed.
 func TestAgedLog(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "1h")
-	s.ready()
+	s := serveReady(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "1h")
 	for n := range 30 {
 		s.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, n), nil)
 	}

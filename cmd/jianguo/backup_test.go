@@ -68,8 +68,7 @@ func TestBackup(t *testing.T) {
 	again := filepath.Join(dir, "again") // what backup makes, restore takes
 	does(t, exe, again+" is the backup of ", "restore", "--from", cold, again)
 	for name, restored := range map[string]string{"live": live, "cold": cold, "restored": again} {
-		s = serve(t, exe, restored, "--nats-listen", "127.0.0.1:0")
-		s.ready()
+		s = serveReady(t, exe, restored, "--nats-listen", "127.0.0.1:0")
 		for n := range before {
 			if got := s.status(fmt.Sprint("/items/n", n)); got != 200 {
 				t.Errorf("%s: item %d: %d", name, n, got)

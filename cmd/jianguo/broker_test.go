@@ -143,8 +143,7 @@ func (b *broker) streams() jetstream.JetStream {
 func TestBrokerAway(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, nil)
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
 	s.publish(1)
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["n1"]}`, nil)
 	for round := range 2 {
@@ -199,8 +198,7 @@ func TestBrokerAway(t *testing.T) {
 func TestBrokerOlder(t *testing.T) {
 	t.Parallel()
 	b, backup := startBroker(t, nil), filepath.Join(t.TempDir(), "backup")
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
 	s.publish(1)
 	s.ask("/clusters/1/decisions", `{"kind":"block","item":"n1","by":"a"}`, nil)
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["n1"]}`, nil)

@@ -65,8 +65,7 @@ func TestStreamsOfOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	fails(t, binary(t), "belongs to another application (its subjects: shop.items): choose other names with --stream-prefix",
 		"serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url())
-	s := serve(t, binary(t), dir, "--nats", b.url(), "--stream-prefix", "NEWS_")
-	s.ready()
+	s := serveReady(t, binary(t), dir, "--nats", b.url(), "--stream-prefix", "NEWS_")
 	s.publish(1)
 	for _, name := range streamNames {
 		if st, err := js.Stream(t.Context(), "NEWS_"+name); err != nil || st.CachedInfo().Config.Metadata["application"] != "jianguo" {
@@ -218,8 +217,7 @@ func TestReadyToTake(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, nil)
 	js := b.streams()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
 	for _, name := range []string{bus.StreamItems, eventlog.StreamName} {
 		stream, err := js.Stream(t.Context(), name)
 		testbed.OK(t, err)
@@ -251,8 +249,7 @@ func TestForeignVerdict(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, nil)
 	js := b.streams()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
 	s.publish(1)
 	s.numbers(js, 1)
 	intrude := func(n int) {

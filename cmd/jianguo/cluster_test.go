@@ -133,15 +133,13 @@ func TestClusterStreams(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	fails(t, plainBinary(t), "the bus has fewer than 5 servers with JetStream that answer: start them, or set --replicas", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--replicas", "5")
 	// As a version before has made them: with one replica each.
-	s := serve(t, plainBinary(t), dir, "--nats", c.url(), "--replicas", "1")
-	s.ready()
+	s := serveReady(t, plainBinary(t), dir, "--nats", c.url(), "--replicas", "1")
 	s.publish(1)
 	s.stop()
 	fails(t, plainBinary(t), "stream VERDICTS: it has 1 of 3 replicas (num_replicas): change", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
 	changed := func() {
 		t.Helper()
-		s = serve(t, plainBinary(t), dir, "--nats", c.url(), "--create-streams")
-		s.ready()
+		s = serveReady(t, plainBinary(t), dir, "--nats", c.url(), "--create-streams")
 		s.eventually("the new replicas take an item", func() bool {
 			status, _, err := s.post("/items", article(2))
 			return err == nil && status == 200
@@ -171,8 +169,7 @@ func TestClusterStreams(t *testing.T) {
 		"change that on the bus, or start once with --create-streams", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
 	changed()
 	// A flag takes no replicas away.
-	s = serve(t, plainBinary(t), dir, "--nats", c.url(), "--replicas", "1")
-	s.ready()
+	s = serveReady(t, plainBinary(t), dir, "--nats", c.url(), "--replicas", "1")
 	s.stop()
 	if stream, err := js.Stream(t.Context(), bus.StreamItems); err != nil || stream.CachedInfo().Config.Replicas != 3 {
 		t.Errorf("replicas were taken away: %v", err)

@@ -157,8 +157,7 @@ func TestBackupInterrupted(t *testing.T) {
 // TestFileCut: a service whose file is cut short while it reads ends with a sentence.
 func TestFileCut(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	for n := range 40 {
 		s.ask("/items", string(article(n)), nil)
 	}
@@ -184,8 +183,7 @@ func TestFileRemoved(t *testing.T) {
 	for _, name := range []string{datadir.Catalogue, datadir.Exposures} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "1h")
-			s.ready()
+			s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "1h")
 			s.ask("/items", string(article(1)), nil)
 			s.ask("/exposures", `{"user":"u","kind":"seen","items":["a"]}`, nil)
 			testbed.OK(t, os.Remove(filepath.Join(s.data, name)))

@@ -20,8 +20,7 @@ import (
 // letters with their reasons. It replays one of them, and forgets the user of another.
 func TestDeadExposures(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	conn := connect(t, s.address.NATS)
 	dead := func(args ...string) string {
 		t.Helper()
@@ -76,8 +75,7 @@ func TestScenes(t *testing.T) {
 		"scenes": {"default": {"reads": ["default"], "writes": ["default"]}, "feed": {"reads": ["video"], "writes": ["video"]},
 		"player": {"reads": ["video"], "writes": ["video"]}, "search": {"reads": ["finds"], "writes": ["finds"]}}}`), 0o600)
 	testbed.OK(t, err)
-	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy, "--time-zone", "America/Asuncion")
-	s.ready()
+	s := serveReady(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy, "--time-zone", "America/Asuncion")
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["f"],"scene":"feed"}`, nil)
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["s"],"scene":"search"}`, nil)
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["d"],"scene":"unknown-scene"}`, nil)
@@ -123,8 +121,7 @@ func TestKinds(t *testing.T) {
 	if err != nil || !strings.Contains(string(doc), "```json\n"+string(file)+"```") {
 		t.Fatalf("docs/EXPOSURE.md does not show docs/exposure-policy.json: %v", err)
 	}
-	s := serve(t, binary(t), dir, "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy)
-	s.ready()
+	s := serveReady(t, binary(t), dir, "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy)
 	conn := connect(t, s.address.NATS)
 	for _, report := range []string{`"seen","items":["s"]`, `"disliked","items":["d"],"scene":"player"`, `"clicked","items":["c"],"scene":"unlisted"`,
 		`"played","items":["p"],"scene":"player"`, `"seen","items":["q"],"scene":"search"`} {
@@ -153,14 +150,12 @@ func TestKinds(t *testing.T) {
 	want := map[string]string{"": "c p q", "unlisted": "c p q", "player": "c q s", "search": "c p q s", "digest": "p q"}
 	filters(want)
 	s.stop()
-	s = serve(t, binary(t), dir, "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy)
-	s.ready()
+	s = serveReady(t, binary(t), dir, "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy)
 	filters(want)
 	s.ask("/exposures/unsee", `{"user":"u","items":["d"],"scene":"search"}`, nil)
 	filters(map[string]string{"": "c d p q", "player": "c d q s"})
 	s.stop()
-	s = serve(t, binary(t), dir, "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s = serveReady(t, binary(t), dir, "--nats-listen", "127.0.0.1:0")
 	filters(map[string]string{"": "b c d p q"})
 	s.stop()
 }
@@ -168,8 +163,7 @@ func TestKinds(t *testing.T) {
 // TestExposureMetrics: /metrics counts the requests of the test.
 func TestExposureMetrics(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "rotate,slots=5,capacity=64,tail=16", "--exposure-flush", "50ms")
-	s.ready()
+	s := serveReady(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "rotate,slots=5,capacity=64,tail=16", "--exposure-flush", "50ms")
 	conn := connect(t, s.address.NATS)
 	var ids []string
 	for i := range 250 {
@@ -239,8 +233,7 @@ func TestExposureMetrics(t *testing.T) {
 // do not repeat long input.
 func TestLargestMessages(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	conn := connect(t, s.address.NATS, nats.Token(s.address.Token)) // this user may read dead letters
 	most := int(conn.MaxPayload())
 	long := strings.Repeat("x", 2500<<10)

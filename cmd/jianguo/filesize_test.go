@@ -31,8 +31,7 @@ func TestFileSizeLimit(t *testing.T) {
 
 func fileSizeLimit(t *testing.T, exe string, limit uint64) {
 	data := filepath.Join(t.TempDir(), "data")
-	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0", "--snapshot-every", "30", "--exposure-flush", "50ms")
-	s.ready()
+	s := serveReady(t, exe, data, "--nats-listen", "127.0.0.1:0", "--snapshot-every", "30", "--exposure-flush", "50ms")
 	var items []int
 	var seen []string
 	publish := func(n int) bool {
@@ -75,8 +74,7 @@ func fileSizeLimit(t *testing.T, exe string, limit uint64) {
 		t.Errorf("the service crashed:\n%s", s.log)
 	}
 	does(t, exe, "", "verify", "--data", data)
-	s = serve(t, exe, data, "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s = serveReady(t, exe, data, "--nats-listen", "127.0.0.1:0")
 	for _, n := range items {
 		s.eventually(fmt.Sprintf("item %d has its verdict", n), func() bool { return s.status(fmt.Sprint("/items/n", n)) == 200 })
 	}

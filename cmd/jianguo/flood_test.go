@@ -82,8 +82,7 @@ func (s *process) header(token, method, path, body string) (int, http.Header, st
 func TestSlowSignIns(t *testing.T) {
 	t.Parallel()
 	file, recall := tokenFile(t, "recall")
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", file)
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", file)
 	for size, want := range map[int]int{15 << 10: http.StatusUnauthorized, 17 << 10: http.StatusRequestEntityTooLarge} {
 		if status, _, answer := s.header("", "POST", "/console/signin", strings.Repeat("t", size)); status != want {
 			t.Errorf("%d bytes of a caller without a token: %d %.100s", size, status, answer)
@@ -135,8 +134,7 @@ func TestManyConnections(t *testing.T) {
 // one can be, without a restart.
 func TestNoDescriptors(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	s.publish(0)
 	js := s.jetstream()
 	for try := 1; !s.withoutDescriptors(js, article(try)); try++ {
@@ -192,8 +190,7 @@ func (s *process) withoutDescriptors(js jetstream.JetStream, article []byte) boo
 // TestManyPolls: readers that wait for events leave publishing to others.
 func TestManyPolls(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	s.signal(syscall.SIGHUP) // there is nothing to reload, and no reason to end
 	var wg sync.WaitGroup
 	refused := make(chan int, 400)
@@ -222,8 +219,7 @@ func TestManyPolls(t *testing.T) {
 func TestLogsNameNoUsers(t *testing.T) {
 	t.Parallel()
 	const user = "reader-4711"
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--log-level", "debug")
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--log-level", "debug")
 	for path, body := range map[string]string{
 		"/exposures":        `{"user":"` + user + `","kind":"seen","items":["a"]}`,
 		"/exposures/unsee":  `{"user":"` + user + `","items":["b"]}`,
@@ -246,8 +242,7 @@ func TestLogsNameNoUsers(t *testing.T) {
 // refused with a time to wait. The service stays small, and works as before afterwards.
 func TestOverload(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
 	defer client.CloseIdleConnections()
 	var sent, accepted, refused atomic.Int64

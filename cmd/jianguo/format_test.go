@@ -17,8 +17,7 @@ func TestFormat1(t *testing.T) {
 	dir := t.TempDir()
 	does(t, "tar", "", "-xzf", "testdata/format-1.tar.gz", "-C", dir)
 	data := filepath.Join(dir, "data")
-	s := serve(t, plainBinary(t), data, "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, plainBinary(t), data, "--nats-listen", "127.0.0.1:0")
 	read := func(path string, answer any) {
 		t.Helper()
 		status, body, err := s.get(path)

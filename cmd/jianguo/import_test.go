@@ -110,8 +110,7 @@ func (h history) store(t *testing.T, c rueidis.Client, kind, user string, n int)
 func TestImportAll(t *testing.T) {
 	t.Parallel()
 	args := []string{"--nats-listen", "127.0.0.1:0"}
-	s := serve(t, plainBinary(t), t.TempDir(), args...)
-	s.ready()
+	s := serveReady(t, plainBinary(t), t.TempDir(), args...)
 	h := history{}
 	nodes, c := startRedisCluster(s)
 	for i, kind := range []string{"seconds", "milliseconds", "set", "list"} {
@@ -150,8 +149,7 @@ func TestImportAll(t *testing.T) {
 		t.Errorf("the old store changed: %s, was %s", after, before)
 	}
 	s.stop()
-	s = serve(t, s.binary, s.data, args...)
-	s.ready()
+	s = serveReady(t, s.binary, s.data, args...)
 	s.held(h)
 	s.stop()
 }
@@ -180,12 +178,10 @@ func TestLegacyKey(t *testing.T) {
 	legacy := []string{"--nats-listen", "127.0.0.1:0", "--legacy-redis", "redis://" + addr, "--legacy-key"}
 	fails(t, plainBinary(t), `--legacy-key "seen:": it must have {user} once`,
 		append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"}, append(legacy, "seen:")...)...)
-	s := serve(t, plainBinary(t), t.TempDir(), append(legacy, "shown:{user}")...)
-	s.ready()
+	s := serveReady(t, plainBinary(t), t.TempDir(), append(legacy, "shown:{user}")...)
 	s.eventually("the log says so", func() bool { return strings.Contains(s.log.String(), "--legacy-key shown:{user}: no ZSET") })
 	s.stop()
-	s = serve(t, s.binary, s.data, append(legacy, "seen:{{user}}")...)
-	s.ready()
+	s = serveReady(t, s.binary, s.data, append(legacy, "seen:{{user}}")...)
 	s.eventually("what the old store holds is dropped", func() bool {
 		var answer struct{ Items []string }
 		s.ask("/filter", `{"user":"u","items":["old","new"]}`, &answer)
@@ -205,8 +201,7 @@ func TestImportedOnce(t *testing.T) {
 	args := []string{"--nats-listen", "127.0.0.1:0", "--exposure-policy", policy, "--legacy-redis", "redis://" + addr,
 		"--legacy-key", "seen:{{user}}"}
 	imported := func(data string) *process {
-		s := serve(t, plainBinary(t), data, args...)
-		s.ready()
+		s := serveReady(t, plainBinary(t), data, args...)
 		s.eventually("all are imported", func() bool {
 			return strings.Contains(s.log.String(), "all users of the old store are imported")
 		})

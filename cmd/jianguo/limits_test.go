@@ -359,8 +359,7 @@ func TestStreamFull(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, nil)
 	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
-	s := serve(t, exe, data, "--nats", b.url())
-	s.ready()
+	s := serveReady(t, exe, data, "--nats", b.url())
 	s.stop()
 	// No items are applied while the service is stopped. The limit is lowered.
 	js := b.streams()

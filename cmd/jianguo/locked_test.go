@@ -22,8 +22,7 @@ import (
 // next start judges what had been acknowledged.
 func TestStopWithin(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--stop-within", "2s")
-	s.ready()
+	s := serveReady(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--stop-within", "2s")
 	s.publish(1)
 	unlock := s.lockCatalogue()
 	js := s.jetstream()
@@ -58,8 +57,7 @@ func (s *process) lockCatalogue() (unlock func()) {
 // is room.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--backlog", "64")
-	s.ready()
+	s := serveReady(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--backlog", "64")
 	s.publish(0)
 	unlock := s.lockCatalogue()
 	js := s.jetstream()

@@ -118,8 +118,7 @@ func TestIngestGivesUp(t *testing.T) {
 // at another port.
 func TestIngestAfterRestart(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	cmd, out := exec.Command(s.binary, "ingest", "--data", s.data, "-"), new(lockedBuffer)
 	cmd.Stdout, cmd.Stderr = out, out
 	lines, err := cmd.StdinPipe()

@@ -52,8 +52,7 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	dir, redis := filepath.Join(t.TempDir(), "data"), "redis://"+startRedis(t)
 	c := startCluster(t)
-	s := serve(t, plainBinary(t), dir, "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, plainBinary(t), dir, "--nats-listen", "127.0.0.1:0")
 	before := seenBy(s, 30, "a")
 	fleet := []string{"--nats", c.url(), "--exposure-store", redis}
 	migrate := append([]string{"migrate", "--data", dir}, fleet...)
@@ -64,8 +63,7 @@ func TestMigrate(t *testing.T) {
 	does(t, s.binary, "30 histories moved and compared", migrate...)
 	fails(t, s.binary, "have been moved there before", migrate...)
 
-	s = serve(t, s.binary, dir, fleet...)
-	s.ready()
+	s = serveReady(t, s.binary, dir, fleet...)
 	s.held(before)
 	verifyStore := []string{"verify", "--exposure-store", redis}
 	does(t, s.binary, "whole: histories of 30 users", verifyStore...)
@@ -78,8 +76,7 @@ func TestMigrate(t *testing.T) {
 	does(t, s.binary, "whole", "verify", "--data", dir)
 	damageHistories(t, s.binary, redis)
 
-	s = serve(t, s.binary, dir, "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s = serveReady(t, s.binary, dir, "--nats-listen", "127.0.0.1:0")
 	s.held(before)
 	s.held(there)
 	s.stop()

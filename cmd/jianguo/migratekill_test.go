@@ -205,8 +205,7 @@ func TestMigrateKilled(t *testing.T) {
 	t.Parallel()
 	dir, addr := filepath.Join(t.TempDir(), "data"), startRedis(t)
 	c := redisClient(t, addr)
-	s := serve(t, plainBinary(t), dir, "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, plainBinary(t), dir, "--nats-listen", "127.0.0.1:0")
 	s.stop()
 	const users = 6000
 	addHistories(t, dir, users)

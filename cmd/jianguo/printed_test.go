@@ -16,8 +16,7 @@ import (
 // TestNotPrinted: a command whose output is lost fails. No subject commands a terminal. A token is for all sources only where none is named.
 func TestNotPrinted(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"))
-	s.ready()
+	s := serveReady(t, plainBinary(t), filepath.Join(t.TempDir(), "data"))
 	for _, subject := range []string{"items.publish", "items.publish.\x1b[31m<红>"} {
 		if _, err := s.jetstream().Publish(t.Context(), subject, []byte("{")); err != nil {
 			t.Fatal(err)
@@ -75,8 +74,7 @@ func TestTerminal(t *testing.T) {
 // TestReplayAll: a letter that cannot be published again, as only its beginning is kept, holds no other back.
 func TestReplayAll(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	js := s.jetstream()
 	for _, payload := range []string{strings.Repeat("x", int(js.Conn().MaxPayload())-1000), "{"} {
 		if _, err := js.Publish(t.Context(), "items.publish", []byte(payload)); err != nil {

@@ -99,6 +99,14 @@ func serve(t *testing.T, binary, data string, args ...string) *process {
 	return s
 }
 
+// serveReady is serve, until the service is ready.
+func serveReady(t *testing.T, binary, data string, args ...string) *process {
+	t.Helper()
+	s := serve(t, binary, data, args...)
+	s.ready()
+	return s
+}
+
 // begin starts a process.
 func (s *process) begin() {
 	s.t.Helper()

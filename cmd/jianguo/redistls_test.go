@@ -35,8 +35,7 @@ func TestRedisTLS(t *testing.T) {
 	} {
 		fails(t, plainBinary(t), c.sentence, "serve", "--data", file("none"), "--listen", "127.0.0.1:0", "--nats", bus, "--exposure-store", c.address)
 	}
-	s := serve(t, plainBinary(t), file("data"), "--nats", bus, "--exposure-store", good)
-	s.ready()
+	s := serveReady(t, plainBinary(t), file("data"), "--nats", bus, "--exposure-store", good)
 	s.held(seenBy(s, 6, "a"))
 	s.jianguo("verify", "--exposure-store", good)
 	s.stop()

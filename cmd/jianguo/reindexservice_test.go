@@ -77,8 +77,7 @@ func TestReindexUnderService(t *testing.T) {
 	a, fresh := newArchive(t, plainBinary(t)), newArchive(t, plainBinary(t))
 	a.flags, fresh.flags = segmentFlags{UserDict: words.path}, segmentFlags{UserDict: words.path}
 	a.run("ingest", "--create", sample)
-	s := serve(t, binary(t), a.dir, "--nats-listen", "127.0.0.1:0", "--user-dict", words.path)
-	s.ready()
+	s := serveReady(t, binary(t), a.dir, "--nats-listen", "127.0.0.1:0", "--user-dict", words.path)
 	words.set(sampleWords)
 	stop := s.clients(0)
 	if out := a.run("reindex"); !strings.Contains(out, "from now on") {

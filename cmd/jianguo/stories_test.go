@@ -17,8 +17,7 @@ import (
 // and after a restart.
 func TestStoryScope(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	var it ingest.Item
 	testbed.OK(t, json.Unmarshal(article(1), &it))
 	for _, id := range []string{"original", "copy"} {
@@ -64,8 +63,7 @@ func TestStoryScope(t *testing.T) {
 // a merge, its undo, and the release of a merged item. The metric counts the items of stories.
 func TestStoryDecisions(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
-	s.ready()
+	s := serveReady(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	for n := range 3 {
 		s.ask("/items", string(article(n+1)), nil)
 	}

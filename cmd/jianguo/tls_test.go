@@ -160,8 +160,7 @@ func TestTLS(t *testing.T) {
 func TestSignIns(t *testing.T) {
 	t.Parallel()
 	file, editor := tokenFile(t, "editor")
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", file)
-	s.ready()
+	s := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", file)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: patience}
 	do := func(method, path string, form url.Values, cookie *http.Cookie) (*http.Response, string) {
 		t.Helper()
@@ -290,8 +289,7 @@ func TestBusTLS(t *testing.T) {
 	})
 	data := filepath.Join(dir, "data")
 	trust := []string{"--nats", b.url(), "--nats-ca", cert, "--nats-cert", cert, "--nats-key", key}
-	s := serve(t, binary(t), data, trust...)
-	s.ready()
+	s := serveReady(t, binary(t), data, trust...)
 	s.publish(1)
 	if out, err := exec.Command(s.binary, append([]string{"dead", "list"}, trust...)...).CombinedOutput(); err != nil {
 		t.Errorf("dead list: %v %s", err, out)

@@ -27,8 +27,7 @@ func (s *process) trace(user string) string {
 // TestTrace: a trace of a user says of each dropped id what held it, survives a kill, ends, and is gone with the user.
 func TestTrace(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "rotate,capacity=64,tail=16,target=0.05")
-	s.ready()
+	s := serveReady(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "rotate,capacity=64,tail=16,target=0.05")
 	for _, user := range []string{"ann", "phone"} {
 		s.ask("/exposures/trace", `{"user":"`+user+`","for":"24h","reason":"ticket 7"}`, nil)
 	}
