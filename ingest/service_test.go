@@ -175,17 +175,6 @@ func TestRevisionsAndWithdrawals(t *testing.T) {
 	svc.verify()
 }
 
-// TestBlankItemsNeverMeet: nothing to compare means nothing in common.
-func TestBlankItemsNeverMeet(t *testing.T) {
-	svc := start(t, t.TempDir(), nil)
-	for i, body := range []string{" ", " ", "\u200b\u200b", "。。。！", "。。。！", "😀😀", "😀😀", "<p> </p>", "<br/><br/>"} {
-		if o := svc.submit(bus.SubjectPublish, Item{ID: fmt.Sprint(i), Body: body}); o.Event == nil || o.Event.Verdict != index.Unique {
-			t.Errorf("%q: %+v", body, o)
-		}
-	}
-	svc.verify()
-}
-
 // TestCrashBetweenCommitAndAck: what was committed and not acknowledged is
 // delivered again, and changes nothing.
 func TestCrashBetweenCommitAndAck(t *testing.T) {
