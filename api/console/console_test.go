@@ -27,6 +27,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // chromium is the browser. TestMain sets it, and every test opens tabs of its own in it.

@@ -25,6 +25,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

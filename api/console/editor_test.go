@@ -16,6 +16,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 // desk is a day at an editor's desk: articles of several sources, each with its copies.

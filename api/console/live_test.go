@@ -24,6 +24,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/testbed"
 )
 
 func TestSession(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
+	"jianguo/internal/testbed"
 	"jianguo/segment"
 )
 
