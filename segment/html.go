@@ -67,26 +67,9 @@ type sink interface {
 	link(begins bool)
 }
 
-// Plain is the text of a body that readers see: what the normal form reads, a paragraph a line.
-func Plain(body string) string {
-	var p plain
-	feed(body, &p)
-	return p.String()
-}
-
-type plain struct{ strings.Builder }
-
-func (p *plain) link(bool) {}
-
-func (p *plain) feedEscaped(s string) { p.WriteString(html.UnescapeString(s)) }
-
-func (p *plain) separate(c class) {
-	p.WriteByte(map[class]byte{space: ' ', clause: '\t', paragraph: '\n'}[c])
-}
-
-// A tracer writes both, the text and the normal form.
+// A tracer writes the text that readers see, a paragraph a line, and the normal form.
 type tracer struct {
-	plain
+	strings.Builder
 	*normalizer
 }
 
@@ -101,8 +84,6 @@ func (t *tracer) trace(f *folds, s string, headline bool) *normalizer {
 	return n
 }
 
-func (t *tracer) link(begins bool) { t.normalizer.link(begins) }
-
 func (t *tracer) feedEscaped(s string) {
 	s = html.UnescapeString(s)
 	t.base = t.Len()
@@ -111,7 +92,7 @@ func (t *tracer) feedEscaped(s string) {
 }
 
 func (t *tracer) separate(c class) {
-	t.plain.separate(c)
+	t.WriteByte(map[class]byte{space: ' ', clause: '\t', paragraph: '\n'}[c])
 	t.normalizer.separate(c)
 }
 

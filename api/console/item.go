@@ -10,7 +10,6 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/must"
-	"jianguo/segment"
 )
 
 type itemView struct {
@@ -66,7 +65,7 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		}
 		v.Compare = p.comparisonOf(v.Lead, it)
 	} else if it.Body != nil {
-		text, _, cut := readableText(segment.Plain(*it.Body))
+		text, _, cut := readableText(ingest.Original(c.cfg.Segmenter, "", *it.Body).Text)
 		if v.Cut = cut; text != "" {
 			v.Text = strings.Split(text, "\n")
 		}

@@ -31,11 +31,10 @@ func (p *page) Line(title string) string {
 
 // Headline is the headline of an item, or the beginning of its text.
 func (p *page) Headline(it *index.Item) string {
-	title := p.Line(it.Title)
-	if b := p.Brief(it.ID); title == "" && b != nil {
-		title = p.Line(b.Title)
+	if b := p.Brief(it.ID); it.Title == "" && b != nil {
+		return p.Line(b.Title)
 	}
-	return title
+	return p.Line(it.Title)
 }
 
 // Cited is a headline as a sentence quotes it: without a full stop at the end.

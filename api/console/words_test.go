@@ -148,7 +148,7 @@ func TestPlain(t *testing.T) {
 		"\u202e倒\u200b写\r\n\r\n  下一行": "倒写\n下一行",
 		"<style>p{}</style>文<br>字":    "文\n字",
 	} {
-		if got, _, cut := readableText(segment.Plain(in)); got != want || cut {
+		if got, _, cut := readableText(ingest.Original(fixture.Shipped(), "", in).Text); got != want || cut {
 			t.Errorf("readableText(%q) = %q, %v; want %q", in, got, cut, want)
 		}
 	}

@@ -120,7 +120,7 @@ func claims(t *testing.T, b *Bench, items []*ingest.Item) {
 	t.Helper()
 	text := map[string]string{}
 	for _, it := range items {
-		text[it.ID] = it.Title + "\n" + segment.Plain(it.Body)
+		text[it.ID] = ingest.Original(fixture.Shipped(), it.Title, it.Body).Text
 	}
 	made, wrong, sentences, length := 0, 0, 0, 0
 	claim := func(e *index.Event, said, there, elsewhere string) {
