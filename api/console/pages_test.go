@@ -131,6 +131,21 @@ func TestDark(t *testing.T) {
 	}
 }
 
+// TestHeader: what stands above every page is one row on a laptop, in either language.
+func TestHeader(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	b := open(t, r, 1024, 768)
+	b.signIn("jg_ops_secret-token-3", "/")
+	for _, language := range []string{"zh", "en"} {
+		b.to("/?lang=" + language)
+		b.until(`document.readyState === "complete"`)
+		if high := eval[int](b, `document.querySelector("header.bar").offsetHeight`); high > 60 {
+			t.Errorf("%s: it is %d pixels high", language, high)
+		}
+	}
+}
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)
