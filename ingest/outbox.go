@@ -77,11 +77,12 @@ func (o *outbox) begin(ctx context.Context) (uint64, error) {
 	return after, nil
 }
 
-// warn says that events were not published, unless another service publishes them.
+// warn says once that events were not published, unless another service publishes them.
 func (o *outbox) warn(ctx context.Context, after uint64, err error) {
 	api := new(jetstream.APIError)
 	overtaken := errors.As(err, &api) && api.ErrorCode == wrongLastSequence
-	if !errors.Is(err, errOtherPublishes) && (o.catchesUp == nil || !overtaken) {
+	if !errors.Is(err, errOtherPublishes) && (o.catchesUp == nil || !overtaken) && o.warned != err.Error() {
+		o.warned = err.Error()
 		o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
 	}
 }
@@ -131,5 +132,6 @@ func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 			return i, ctx.Err()
 		}
 	}
+	o.warned = ""
 	return len(events), nil
 }

@@ -35,6 +35,7 @@ type outbox struct {
 	began   uint64        // the last event of the catalogue when this process began
 	ahead   atomic.Uint64 // the last event that another service had published when this catalogue was behind
 	lost    atomic.Bool   // the stream was created again
+	warned  string        // the last warning, empty once events are published; of run
 	last    uint64        // sequence of the last message of the stream; of run
 	counted uint64        // sequence up to which messages of others are counted; of run
 }
