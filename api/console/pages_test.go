@@ -146,6 +146,21 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestTabsOnAPhone: the queue scrolls to its open row, and still offers the other queues above it.
+func TestTabsOnAPhone(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	b := open(t, r, 390, 844)
+	b.signIn("jg_lin_secret-token-1", "/console/suspects")
+	b.until(`document.readyState === "complete"`)
+	const top = `document.querySelector(".queue aside%s").getBoundingClientRect().%s`
+	list, tabs, under, row := eval[float64](b, fmt.Sprintf(top, "", "top")), eval[float64](b, fmt.Sprintf(top, " .tabs", "top")),
+		eval[float64](b, fmt.Sprintf(top, " .tabs", "bottom")), eval[float64](b, fmt.Sprintf(top, " ol [aria-current]", "top"))
+	if tabs < list || row < under {
+		t.Errorf("the list begins at %v, its tabs go from %v to %v, the open row begins at %v", list, tabs, under, row)
+	}
+}
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)

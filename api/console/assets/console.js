@@ -113,7 +113,7 @@ function scrollToOpenRow() {
   const at = document.querySelector(".queue aside ol [aria-current]");
   if (!at) return;
   const list = at.closest("aside"), a = at.getBoundingClientRect(), l = list.getBoundingClientRect();
-  if (a.top < l.top || a.bottom > l.bottom) list.scrollTop += a.top - l.top - Math.max(0, l.height - a.height) / 3;
+  if (a.top < l.top || a.bottom > l.bottom) list.scrollTop += a.top - l.top - Math.max(0, l.height - a.height) / 2;
 }
 
 // What stays in view: the heads of two columns stand below the buttons, whatever their height.
