@@ -35,7 +35,7 @@ press platform press $argon2id$v=19$m=8,t=1,p=1$b2YgdGVzdHM$UYdVmFqaNMdGC79pD/Iy
 )
 
 // startServer builds jianguo and runs it on loopback with a token.
-func startServer(t *testing.T) (url string) {
+func startServer(t *testing.T) (url, bus string) {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(testbed.Programs(t), "jianguo")
@@ -61,17 +61,17 @@ func startServer(t *testing.T) (url string) {
 	})
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		// The server says in its directory which port it got.
-		var at struct{ HTTP string }
+		var at struct{ HTTP, NATS string }
 		raw, err := os.ReadFile(filepath.Join(data, "LOCK"))
 		if err == nil && json.Unmarshal(raw, &at) == nil {
-			url = at.HTTP
+			url, bus = at.HTTP, at.NATS
 		}
 		resp, err := http.Get(url + "/readyz")
 		if err == nil {
 			io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return url
+			if resp.StatusCode == http.StatusOK && bus != "" {
+				return url, bus
 			}
 		}
 		select {
@@ -101,7 +101,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 
 func TestClients(t *testing.T) {
 	t.Parallel()
-	url := startServer(t)
+	url, _ := startServer(t)
 	dir := t.TempDir()
 	python, err := filepath.Abs("python/client.py")
 	testbed.OK(t, err)
@@ -164,7 +164,7 @@ func TestPythonTriesAgain(t *testing.T) {
 // TestFeed: a reader of the first report is shown the update and other news, but no copy of it.
 func TestFeed(t *testing.T) {
 	t.Parallel()
-	service := startServer(t)
+	service, _ := startServer(t)
 	characters := func(n, from int) string {
 		r := rand.New(rand.NewPCG(uint64(from), 1))
 		text := make([]rune, n)
@@ -234,6 +234,40 @@ func TestClientsAreShort(t *testing.T) {
 		}
 		if lines >= 100 {
 			t.Errorf("%s has %d lines", name, lines)
+		}
+	}
+}
+
+// TestDocumentedClient: the client of docs/API.md prints the verdict of what it published, and an answer that is none.
+func TestDocumentedClient(t *testing.T) {
+	t.Parallel()
+	url, bus := startServer(t)
+	page, err := os.ReadFile("../docs/API.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(page), "```go\n")
+	code, _, _ = strings.Cut(code, "```")
+	for secret, want := range map[string]string{publisher: "1 x1 unique ", "not-the-token-at-all": "401 Unauthorized"} {
+		dir := t.TempDir()
+		file, client := filepath.Join(dir, "main.go"), filepath.Join(dir, "client")
+		text := strings.NewReplacer(`"nats://127.0.0.1:4222")`, `"`+strings.Replace(bus, "//", "//"+publisher+"@", 1)+`", nats.CustomInboxPrefix("_INBOX.press"))`,
+			"http://127.0.0.1:8080", strings.Replace(url, "//", "//any:"+secret+"@", 1)).Replace(code)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run(t, "..", "go", "build", "-o", client, file)
+		cmd := exec.Command(client)
+		out, printed := io.Pipe()
+		cmd.Stdout, cmd.Stderr = printed, printed
+		if err := testbed.Start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		out.Close()
+		cmd.Process.Kill()
+		if cmd.Wait(); err != nil || !strings.Contains(line, want) {
+			t.Errorf("%q %v, want %q", line, err, want)
 		}
 	}
 }
