@@ -133,7 +133,8 @@ func TestClients(t *testing.T) {
 // broke, and gives up at its deadline.
 func TestPythonTriesAgain(t *testing.T) {
 	t.Parallel()
-	url, err := url.Parse(startServer(t))
+	at, _ := startServer(t)
+	url, err := url.Parse(at)
 	testbed.OK(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(url)
 	var asked atomic.Int64

@@ -15,7 +15,6 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
 	"jianguo/internal/testbed"
-	"jianguo/segment"
 )
 
 // shownOf is an article as a page shows it.

@@ -16,7 +16,6 @@ import (
 	"jianguo/internal/fixture"
 	"jianguo/internal/jsonl"
 	"jianguo/internal/testbed"
-	"jianguo/segment"
 )
 
 // These tests hold the figures of the development sets: labels that rules were written after
