@@ -313,7 +313,7 @@ func (x *Alignment) form() (f form) {
 }
 
 // anotherMatter reports whether two fillings are of two matters: in short texts one slot is enough, in a sentence
-// whatever else is different. Of longer texts several slots have nouns: other words may be synonyms.
+// whatever else is different. Of longer texts most slots have nouns: other words may be synonyms.
 func (x *Alignment) anotherMatter(f form) bool {
 	alike := float64(f.added) <= x.limits.Added*float64(f.slots)
 	switch {
@@ -322,7 +322,7 @@ func (x *Alignment) anotherMatter(f form) bool {
 	case x.short():
 		return alike || x.sentence()
 	}
-	return alike && f.nouns >= x.limits.Slots
+	return alike && f.nouns >= x.limits.Slots && 2*f.nouns >= f.slots
 }
 
 // alignHeadlines aligns the headlines alone, with what stands behind either if it stands behind both.
