@@ -131,9 +131,10 @@ func (b *Brief) Why(of, language string) string {
 	return Why(&e, language)
 }
 
-// beginning returns the first n characters of an article on one line, without the page residue before it.
+// beginning returns the first n characters of an article on one line, without the page residue before it. Lists show
+// many: it looks for them in 16 KiB.
 func (x *catalogue) beginning(body string, n int) string {
-	o := x.matcher.Original("", body)
+	o := x.matcher.Original("", strings.ToValidUTF8(body[:min(len(body), 16<<10)], ""))
 	text := o.Text
 	if i := strings.IndexFunc(o.Form, unicode.IsPrint); i >= 0 {
 		start, _ := o.Origin(i)
