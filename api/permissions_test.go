@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -321,7 +322,12 @@ func TestInboxPrefix(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		defer nc.Close()
-		if reply, err := nc.Request(bus.SubjectCheck, []byte(`{"body":"台风登陆。"}`), patience); err != nil || !strings.Contains(string(reply.Data), `"unique"`) {
+		var reply *nats.Msg
+		err = nats.ErrNoResponders // until the service has subscribed
+		for end := time.Now().Add(patience); errors.Is(err, nats.ErrNoResponders) && time.Now().Before(end); {
+			reply, err = nc.Request(bus.SubjectCheck, []byte(`{"body":"台风登陆。"}`), patience)
+		}
+		if err != nil || !strings.Contains(string(reply.Data), `"unique"`) {
 			t.Errorf("%s: %v %v", name, reply, err)
 		}
 	}
