@@ -43,8 +43,16 @@ func (s *Side) opening(l *Limits) float64 { return inRuns(s.run[:min(len(s.run),
 func SameMatter(x, y *Alignment) bool {
 	a, b, both, least := 0, 0, 0, x.limits.Run
 	for i, run := range x.Later.run {
-		inX, inY := min(int(run)/least, 1), min(int(y.Later.run[i])/least, 1)
-		a, b, both = a+inX, b+inY, both+inX*inY
+		inX, inY := int(run) >= least, int(y.Later.run[i]) >= least
+		if inX {
+			a++
+		}
+		if inY {
+			b++
+		}
+		if inX && inY {
+			both++
+		}
 	}
 	return both > 0 && float64(both) >= x.limits.Both*float64(min(a, b))
 }
