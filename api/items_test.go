@@ -350,13 +350,9 @@ func TestBehindFeed(t *testing.T) {
 	t.Parallel()
 	r := newService(t, testConfig{stalled: true})
 	feed, err := ingest.NewFeed(r.Conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	js, err := jetstream.New(r.Conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	var added sync.WaitGroup
 	defer added.Wait()
 	ctx, end := context.WithCancel(t.Context())
@@ -367,9 +363,7 @@ func TestBehindFeed(t *testing.T) {
 	})
 	stored := func() uint64 {
 		s, err := js.Stream(ctx, bus.StreamItems)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, err)
 		return s.CachedInfo().State.Msgs
 	}
 	for last := uint64(0); last < 512 || last != stored(); time.Sleep(50 * time.Millisecond) {

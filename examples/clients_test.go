@@ -244,9 +244,7 @@ func TestDocumentedClient(t *testing.T) {
 	t.Parallel()
 	url, bus := startServer(t)
 	page, err := os.ReadFile("../docs/API.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	_, code, _ := strings.Cut(string(page), "```go\n")
 	code, _, _ = strings.Cut(code, "```")
 	for secret, want := range map[string]string{publisher: "1 x1 unique ", "not-the-token-at-all": "401 Unauthorized"} {
@@ -254,16 +252,12 @@ func TestDocumentedClient(t *testing.T) {
 		file, client := filepath.Join(dir, "main.go"), filepath.Join(dir, "client")
 		text := strings.NewReplacer(`"nats://127.0.0.1:4222")`, `"`+strings.Replace(bus, "//", "//"+publisher+"@", 1)+`", nats.CustomInboxPrefix("_INBOX.press"))`,
 			"http://127.0.0.1:8080", strings.Replace(url, "//", "//any:"+secret+"@", 1)).Replace(code)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, os.WriteFile(file, []byte(text), 0o600))
 		run(t, "..", "go", "build", "-o", client, file)
 		cmd := exec.Command(client)
 		out, printed := io.Pipe()
 		cmd.Stdout, cmd.Stderr = printed, printed
-		if err := testbed.Start(cmd); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, testbed.Start(cmd))
 		line, err := bufio.NewReader(out).ReadString('\n')
 		out.Close()
 		cmd.Process.Kill()

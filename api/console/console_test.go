@@ -76,9 +76,7 @@ func start(t *testing.T, change ...func(*serviceConfig)) *service {
 		f(&cfg)
 	}
 	r, err := startService(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	t.Cleanup(func() {
 		if err := errors.Join(r.Verify(context.Background()), r.Close()); err != nil {
 			t.Error(err)

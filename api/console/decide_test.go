@@ -453,34 +453,24 @@ func TestDecisionRefused(t *testing.T) {
 	}
 	refused := func(why string) { answers(why, "kiln-reword", "没有执行") }
 	db, err := sql.Open("sqlite3", filepath.Join(r.Index.Dir(), index.FileName)+"?_txlock=immediate&_busy_timeout=10000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	lock, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	answers("a locked catalogue", "typhoon-reword", "已经收到")
-	if err := errors.Join(lock.Rollback(), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, errors.Join(lock.Rollback(), db.Close()))
 	for verdict(t, r, "typhoon-reword") != index.Unique {
 		time.Sleep(time.Millisecond)
 	}
 	js := bus.JetStream(r.Conn)
 	stream, err := js.Stream(t.Context(), bus.StreamItems)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, err)
 	full := stream.CachedInfo().Config
 	full.MaxBytes = 1
 	if _, err := js.UpdateStream(t.Context(), full); err != nil {
 		t.Fatal(err)
 	}
 	refused("a full stream")
-	if err := js.DeleteStream(t.Context(), bus.StreamItems); err != nil {
-		t.Fatal(err)
-	}
+	testbed.OK(t, js.DeleteStream(t.Context(), bus.StreamItems))
 	refused("no stream")
 	r.Bus.Close()
 	for r.Conn.IsConnected() {

@@ -123,9 +123,7 @@ func TestTraditionalCopies(t *testing.T) {
 	texts := map[string]string{}
 	for line := range strings.Lines(string(corpus)) {
 		var it struct{ ID, Title, Body string }
-		if err := json.Unmarshal([]byte(line), &it); err != nil {
-			t.Fatal(err)
-		}
+		testbed.OK(t, json.Unmarshal([]byte(line), &it))
 		texts[it.ID] = it.Title + "\n" + it.Body
 	}
 	for _, id := range []string{"spoonbill", "taxi", "noodle", "chess"} {
