@@ -129,7 +129,7 @@ func (t *Boilerplate) Decided(ctx context.Context) ([]string, error) {
 			t.decided[source] = true
 		}
 	}
-	return slices.Collect(maps.Keys(t.decided)), nil
+	return slices.Sorted(maps.Keys(t.decided)), nil
 }
 
 // Set replaces the clauses of a source in the batch under way.
