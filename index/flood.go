@@ -33,15 +33,14 @@ func (f *flood) count(at int64, v Verdict, of uint32, source, ofSource sql.NullI
 	if v != Suspect {
 		return suspectCount{}
 	}
-	if other := [2]int64{int64(of), source.Int64}; source != ofSource {
-		if f.others[other] {
-			return suspectCount{}
-		}
-		f.others[other] = true
+	m, other := f.suspects[of], [2]int64{int64(of), source.Int64}
+	again := source != ofSource && f.others[other]
+	if m.first = min(cmp.Or(m.first, at), at); !again { // the first of all: load meets the last of a source first
+		m.n++
 	}
-	m := f.suspects[of]
-	m.n, m.first = m.n+1, min(cmp.Or(m.first, at), at)
-	f.suspects[of] = m
+	if f.suspects[of], f.others[other] = m, true; again {
+		return suspectCount{}
+	}
 	return m
 }
 

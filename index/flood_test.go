@@ -244,3 +244,28 @@ func TestFloodOfOne(t *testing.T) {
 	mustVerify(t, x)
 	testbed.OK(t, x.Close())
 }
+
+// TestFloodFirst: the first suspect of a minute is the same before and after a restart, also where its source has sent
+// another one since, which does not count.
+func TestFloodFirst(t *testing.T) {
+	dir, p := t.TempDir(), &indextest.Press{Rand: rand.New(rand.NewPCG(3, 4))}
+	x := openTexts(t, dir, 2)
+	origin, start := string(p.Words(200)), indextest.Start.Truncate(time.Minute)
+	for seq, c := range []struct {
+		source string
+		after  time.Duration
+	}{{"agency", 0}, {"b", 0}, {"b", 12 * time.Second}, {"c", 15 * time.Second}} {
+		if c.source == "c" {
+			testbed.OK(t, x.Close())
+			x = openTexts(t, dir, 2)
+		}
+		a := indextest.ArticleOf(fmt.Sprint("a", seq), origin+string(p.Words(min(seq, 1)*200)))
+		a.Source = c.source
+		put(t, x, Mutation{Seq: uint64(seq + 1), At: start.Add(c.after), Article: a})
+	}
+	if list, err := x.Exemptions(t.Context(), 9); err != nil || len(list) != 1 {
+		t.Errorf("two sources, 15 s apart: set aside were %v, %v", list, err)
+	}
+	mustVerify(t, x)
+	testbed.OK(t, x.Close())
+}
