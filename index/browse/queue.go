@@ -137,20 +137,26 @@ func (b *Model) suspects(
 		WHERE (error, ordinal) ` + after + ` (?, ?) AND ` + in + ` AND ` + fits.text + `
 		AND ` + headOf(order, fits) + `
 		ORDER BY ` + order + ` LIMIT ?`
-	args := slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{limit - len(page.Rows) + 1})
 	columns := func(h *head) []any { return []any{&h.ordinal, &h.series, &h.error} }
-	for _, h := range must.Get(sqlite.All(ctx, b.reader, columns, query, args...)) {
-		if len(page.Rows) == limit {
-			return true
+	for {
+		asked := limit - len(page.Rows) + 1
+		args := slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{asked})
+		heads := must.Get(sqlite.All(ctx, b.reader, columns, query, args...))
+		for _, h := range heads {
+			if len(page.Rows) == limit {
+				return true
+			}
+			at.Error, at.Ordinal = h.error, h.ordinal
+			row := b.suspectRow(ctx, h.ordinal, h.series, fits, order)
+			if len(row.Items) > 0 {
+				row.Error, row.Watched, row.Family, row.Cursor = h.error, !at.Rest, h.series, encodeCursor(at)
+				page.Rows = append(page.Rows, row)
+			}
 		}
-		at.Error, at.Ordinal = h.error, h.ordinal
-		row := b.suspectRow(ctx, h.ordinal, h.series, fits, order)
-		if len(row.Items) > 0 {
-			row.Error, row.Watched, row.Family, row.Cursor = h.error, !at.Rest, h.series, encodeCursor(at)
-			page.Rows = append(page.Rows, row)
+		if len(heads) < asked {
+			return false
 		}
 	}
-	return false
 }
 
 // suspectRow reads a row; one that was decided a moment ago has no items.

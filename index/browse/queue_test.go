@@ -136,6 +136,43 @@ func TestSuspectPages(t *testing.T) {
 	mustVerify(t, x)
 }
 
+// TestDecidedSuspects: rows that were decided since the lists were read take no place of a page, nor do they end it.
+func TestDecidedSuspects(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	b := openModel(t, x)
+	defer func() { _ = b.Close() }()
+	const items = 20
+	for i := uint64(1); i <= items; i++ {
+		m := verdict.Mutation{Seq: i, At: testStart, Article: article(fmt.Sprint("i", i), "", i*0x9e3779b97f4a7c15)}
+		_, err := x.Add(t.Context(), []verdict.Mutation{m})
+		testbed.OK(t, err)
+		_, err = b.writer.Exec(`INSERT INTO queue VALUES (?,?,0,0)`, i, float64(i)/items)
+		testbed.OK(t, err)
+	}
+	decided := []uint32{items, items - 1, items - 4, 1}
+	b.state = func(ordinal uint32) (verdict.Verdict, bool) {
+		return map[bool]verdict.Verdict{false: verdict.Suspect, true: verdict.Unique}[slices.Contains(decided, ordinal)], false
+	}
+	for limit := 1; limit <= items; limit++ {
+		seen := 0
+		for q := (SuspectQuery{Limit: limit}); ; {
+			page, err := b.Suspects(t.Context(), q)
+			testbed.OK(t, err)
+			seen += len(page.Rows)
+			if q.Cursor = page.Next; q.Cursor == "" {
+				break
+			}
+			if len(page.Rows) != limit {
+				t.Errorf("a page of %d that is not the last, limit %d", len(page.Rows), limit)
+			}
+		}
+		if seen != items-len(decided) {
+			t.Errorf("limit %d: %d suspects of %d", limit, seen, items-len(decided))
+		}
+	}
+}
+
 // TestFirstOfFamily: that a suspect is the first of its family is found by one step along an index, however many of
 // the family add as little as it does.
 func TestFirstOfFamily(t *testing.T) {
