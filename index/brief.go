@@ -141,7 +141,7 @@ func (x *catalogue) beginning(body string, n int) string {
 		opens := func(r rune) bool { return unicode.In(r, unicode.Ps, unicode.Pi) }
 		text = text[len(strings.TrimRightFunc(text[:start], opens)):]
 	}
-	line := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*n)]), " "))
+	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) <= n {
 		return string(line)
 	}

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -286,5 +287,20 @@ func TestLeftLeadIsNoMember(t *testing.T) {
 	decide(DecisionRequest{Kind: Undo, Undo: copied.Number})
 	if c, err := x.Cluster(context.Background(), 1); err != nil || c.Size != 3 {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestUntitled: the beginning of a text without a title ends at a character, also where its first characters stand far
+// apart.
+func TestUntitled(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	a := article("a", "开"+strings.Repeat(" ", 310)+strings.Repeat("幕", 50), 0x55<<48)
+	a.Title = ""
+	_, err := x.Add(t.Context(), []Mutation{{Seq: 1, At: testStart, Article: a}})
+	testbed.OK(t, err)
+	b, err := x.BriefByID(t.Context(), "a")
+	if want := "开 " + strings.Repeat("幕", 38) + "…"; err != nil || b.Title != want {
+		t.Errorf("%q, want %q; %v", b.Title, want, err)
 	}
 }
