@@ -198,7 +198,9 @@ func (x *catalogue) stamp(ctx context.Context, recipe string) (number int64, err
 	err = x.transaction(ctx, func() {
 		number = store("recipe", recipe, "")
 		for _, l := range x.levels {
-			l.stamp = store("policy", l.policy.Hash(), l.policy.Detail())
+			if l.stamp == 0 { // else checks may be reading it
+				l.stamp = store("policy", l.policy.Hash(), l.policy.Detail())
+			}
 		}
 		x.record(ctx)
 	})

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -93,6 +94,31 @@ func TestReindexOfRunningIndex(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestChecksBesideReindex: nothing that a check reads is written meanwhile (for the race detector).
+func TestChecksBesideReindex(t *testing.T) {
+	x := dialect(0).open(t, t.TempDir())
+	defer func() { _ = x.Close() }()
+	var ended atomic.Bool
+	var checks sync.WaitGroup
+	for range 3 {
+		checks.Go(func() {
+			for !ended.Load() {
+				if _, err := x.Check(t.Context(), dialect(0).article("a", "一二三四五六七八九十"), seconds(testStart)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		d := dialect(i % 2)
+		if _, err := x.Reindex(t.Context(), ReindexConfig{Recipe: d.name(), Analyze: d.analyze}, func() {}); err != nil {
+			t.Error(err)
+		}
+	}
+	ended.Store(true)
+	checks.Wait()
 }
 
 // outlinesInForce fails if an outline in memory is not of the form that its version is compared by.
