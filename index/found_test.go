@@ -3,10 +3,15 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"jianguo/index/indextest"
 	"jianguo/index/resident"
 	"jianguo/internal/testbed"
 )
@@ -303,4 +308,43 @@ func TestUntitled(t *testing.T) {
 	if want := "开 " + strings.Repeat("幕", 38) + "…"; err != nil || b.Title != want {
 		t.Errorf("%q, want %q; %v", b.Title, want, err)
 	}
+}
+
+// TestNewestOfFrequentKey: of a key that more exemplars have than a look-up reads, it reads the newest ones, in memory and
+// after a start with a snapshot and without: also where an older version has become an exemplar later.
+func TestNewestOfFrequentKey(t *testing.T) {
+	dir, p := t.TempDir(), &indextest.Press{Rand: rand.New(rand.NewPCG(3, 4))}
+	open := func() *Index {
+		return openTest(t, dir, func(c *Config) {
+			*c.Policy, c.SweepEvery = DefaultPolicy(), -1
+			c.Policy.Judged, c.Policy.Passages, c.Policy.Distance, c.Policy.MaxS = 3, 3, 0, 0 // found by keys only
+		})
+	}
+	x := open()
+	licensed := SourcePolicy{By: "张三", Source: "agency", Policy: SourceLicensed}
+	_, err := x.EditNow(t.Context(), &Edit{Source: &licensed})
+	testbed.OK(t, err)
+	body := p.Words(40)
+	for i := range 7 {
+		a := indextest.ArticleOf(fmt.Sprint("a", i), string(body))
+		if a.Source = "agency"; i == 1 {
+			a.Source = ""
+		}
+		put(t, x, Mutation{Seq: uint64(i + 1), At: testStart.Add(time.Duration(i) * time.Second), Article: a})
+	}
+	decideTest(t, x, DecisionRequest{Kind: Release, Item: "a1"})
+	body[20] = '本'
+	for _, state := range []string{"in memory", "with a snapshot", "without one"} {
+		e, err := x.Check(t.Context(), indextest.ArticleOf("b", string(body)), seconds(testStart)+60)
+		if err != nil || e.Verdict != Suspect || e.Of != "a4" {
+			t.Errorf("%s: %s of %q, want a suspect of a4; %v", state, e.Verdict, e.Of, err)
+		}
+		testbed.OK(t, errors.Join(x.Snapshot(t.Context()), x.Close()))
+		if state == "with a snapshot" {
+			testbed.OK(t, os.Remove(filepath.Join(dir, SnapshotFileName)))
+		}
+		x = open()
+	}
+	mustVerify(t, x)
+	testbed.OK(t, x.Close())
 }

@@ -165,6 +165,14 @@ func TestOperations(t *testing.T) {
 				}
 				next++
 			},
+			"set keys": func(t *rapid.T) { // as a version that was no exemplar for a time
+				k := key.Draw(t, "key")
+				if os := ref.keys[k]; len(os) > 0 {
+					o := rapid.SampledFrom(os).Draw(t, "ordinal")
+					b.RemoveKeys([]uint64{k}, o)
+					b.AddKeys([]uint64{k}, o)
+				}
+			},
 			"remove keys": func(t *rapid.T) {
 				k := key.Draw(t, "key")
 				if os := ref.keys[k]; len(os) > 0 {

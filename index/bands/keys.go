@@ -44,7 +44,7 @@ func (b *Bands) RemoveKeys(keys []uint64, ordinal uint32) int {
 }
 
 // Candidates appends to dst at most limit ordinals that share one of keys. Of
-// each key only the newest limit postings are read (those added last), so
+// each key only the newest limit postings are read (the highest ordinals), so
 // that a very frequent key costs no more than a rare one.
 //
 // The order is: those that share the most keys which were read in full,
@@ -99,25 +99,30 @@ const (
 	whole = 1 << 32 // more than any number of parts
 )
 
-// newest appends at most limit ordinals of key, the last added first.
+// newest appends the limit highest ordinals of key.
 func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate {
 	defer v.KeepAlive()
-	start := len(met)
+	start, lowest := len(met), uint32(0) // lowest is that of the limit; 0: there are not so many yet
 	for i := len(v.Hi) - 1; i >= 0; i-- {
 		o, ok := uint32(0), v.Hi[i] == uint32(key>>16)
 		if ok {
 			o, ok = v.Ordinal(i)
 		}
-		if !ok {
+		if !ok || o < lowest {
 			continue
 		}
-		if len(met)-start == limit { // one more: the key is not read in full
-			for j := range met[start:] {
-				met[start+j].shared = part
-			}
-			return met
-		}
 		met = append(met, candidate{o, whole})
+		if found := met[start:]; len(found) > limit {
+			slices.SortFunc(found, func(x, y candidate) int { return cmp.Compare(y.ordinal, x.ordinal) })
+			if met, lowest = met[:start+limit], found[limit-1].ordinal; v.Rising {
+				break
+			}
+		}
+	}
+	for i := range met[start:] {
+		if lowest > 0 { // the key is not read in full
+			met[start+i].shared = part
+		}
 	}
 	return met
 }

@@ -138,6 +138,9 @@ func (p *page) load(b *bucket, n uint32, data []byte) (rest []byte, err error) {
 		if last += step; last == dead {
 			return nil, errCut
 		}
+		if p.lo == nil && last < step {
+			p.mixed.Store(true)
+		}
 		ordinals[i] = last
 	}
 	b.n.Store(n)

@@ -9,7 +9,7 @@
 // When a bucket is full, or there are many tombstones, the writer copies the page
 // into a new block with new slack, about 10 KB per million postings, so no append
 // waits long. Readers follow one pointer to the current block and see only what was
-// published; they take no lock. Postings keep the order in which they were added.
+// published; they take no lock.
 //
 // A narrow table knows keys by their upper 48 bits only, 8 bytes a posting. That is
 // enough where the caller checks each posting against the catalogue.
@@ -50,6 +50,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -79,13 +80,14 @@ type Table struct {
 	live atomic.Int64 // postings; written by the writer
 }
 
-// page is a block and where its buckets are. All but n and ordinals is
+// page is a block and where its buckets are. All but n, ordinals and mixed is
 // immutable once the page can be reached.
 type page struct {
-	hi       []uint32 // key bits 16…47
-	lo       []uint16 // key bits 0…15; nil: narrow
-	ordinals []uint32 // atomic once published: a tombstone replaces one in place
-	dead     int      // tombstones; owned by the writer
+	hi       []uint32    // key bits 16…47
+	lo       []uint16    // key bits 0…15; nil: narrow
+	ordinals []uint32    // atomic once published: a tombstone replaces one in place
+	dead     int         // tombstones; owned by the writer
+	mixed    atomic.Bool // of a narrow table: in some bucket the ordinals do not rise; until the page is copied
 	buckets  [PageKeys]bucket
 }
 
@@ -121,6 +123,9 @@ func (t *Table) Append(key uint64, ordinal uint32) {
 	b := &p.buckets[slot]
 	n := b.n.Load()
 	at := b.start + n
+	if t.narrow && n > 0 && ordinal < p.ordinals[at-1] {
+		p.mixed.Store(true)
+	}
 	p.put(at, key, ordinal)
 	b.n.Store(n + 1)
 	t.live.Add(1)
@@ -196,6 +201,9 @@ func (t *Table) rebuild(number, full int) *page {
 	for i := range live {
 		b := &p.buckets[i]
 		p.copy(b.start, old.view(i))
+		if old.mixed.Load() {
+			p.sort(int(b.start), live[i])
+		}
 		b.n.Store(uint32(live[i]))
 	}
 	t.pages[number].Store(p)
@@ -254,7 +262,19 @@ func (p *page) copy(at uint32, v View) {
 	}
 }
 
-// find yields the ordinals under key, in the order in which they were added.
+// sort puts n postings of a narrow page into the order of their ordinals.
+func (p *page) sort(from, n int) {
+	hi, ordinals, both := p.hi[from:][:n], p.ordinals[from:][:n], make([]uint64, n)
+	for i := range both {
+		both[i] = uint64(ordinals[i])<<32 | uint64(hi[i])
+	}
+	slices.Sort(both)
+	for i, x := range both {
+		hi[i], ordinals[i] = uint32(x), uint32(x>>32)
+	}
+}
+
+// find yields the ordinals under key.
 func (t *Table) find(key uint64) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		key := t.kept(key)
@@ -301,9 +321,10 @@ func (t *Table) Slots() (all, squares float64) {
 // View is a bucket at one moment. Its memory lies outside of what the garbage collector sees:
 // it is valid until KeepAlive, which has to follow the last read.
 type View struct {
-	Hi   []uint32 // key bits 16…47 of each posting
-	page *page
-	from uint32 // of the page's slots
+	Hi     []uint32 // key bits 16…47 of each posting
+	Rising bool     // the ordinals rise, in a narrow table
+	page   *page
+	from   uint32 // of the page's slots
 }
 
 // Bucket returns the bucket of the keys with these upper 16 bits.
@@ -328,7 +349,7 @@ func (v *View) KeepAlive() { runtime.KeepAlive(v.page) }
 
 func (p *page) view(slot int) View {
 	b := &p.buckets[slot]
-	return View{p.hi[b.start:][:b.n.Load()], p, b.start}
+	return View{p.hi[b.start:][:b.n.Load()], !p.mixed.Load(), p, b.start} // first the length
 }
 
 // ordinals are those of all postings, tombstones included.
