@@ -348,3 +348,31 @@ func TestNewestOfFrequentKey(t *testing.T) {
 	mustVerify(t, x)
 	testbed.OK(t, x.Close())
 }
+
+// TestReleaseNamesOneCluster: which copy's number a released item gets for its cluster is the same on every service.
+func TestReleaseNamesOneCluster(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	seq := uint64(0)
+	add := func(id, text string, fingerprint uint64) {
+		seq++
+		put(t, x, Mutation{Seq: seq, At: testStart, Article: article(id, text, fingerprint)})
+	}
+	add("a", "a", 0x55<<48)
+	add("b", "b", 0x55<<48|1)
+	decideTest(t, x, DecisionRequest{Kind: MakeLead, Item: "b"})
+	decideTest(t, x, DecisionRequest{Kind: Release, Item: "a"}) // of the clusters 1 and 2, each has what the other founded
+	add("c", "a", 0x55<<48)
+	decideTest(t, x, DecisionRequest{Kind: MakeLead, Item: "c"})
+	decideTest(t, x, DecisionRequest{Kind: Merge, Cluster: 2, Into: 1})
+	for i := range uint64(8) {
+		add(fmt.Sprint("lead", i), fmt.Sprint(i), i*0x9e3779b97f4a7c15+99)
+		add(fmt.Sprint("copy", i), fmt.Sprint(i), i*0x9e3779b97f4a7c15+99)
+		decideTest(t, x, DecisionRequest{Kind: Merge, Cluster: uint32(seq) - 1, Into: 1})
+	}
+	d := decideTest(t, x, DecisionRequest{Kind: Release, Item: "a"})
+	if got := d.Events[0].Cluster; got != 3 {
+		t.Errorf("cluster %d, want 3, the number of the first copy", got)
+	}
+	mustVerify(t, x)
+}

@@ -1,6 +1,9 @@
 package resident
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Clusters maps clusters to their leads. It holds the exceptions only: a cluster
 // that is not in it is led by its founder, whose ordinal is the cluster's id. The
@@ -48,7 +51,7 @@ func (c *Clusters) Own(id uint32) (lead, merged uint32) {
 	return c.lead(id), c.merged[id]
 }
 
-// Behind returns a cluster and all that were merged into it, directly or not.
+// Behind returns a cluster and then all that were merged into it, directly or not, in order.
 func (c *Clusters) Behind(id uint32) []uint32 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -58,6 +61,7 @@ func (c *Clusters) Behind(id uint32) []uint32 {
 			ids = append(ids, from)
 		}
 	}
+	slices.Sort(ids[1:])
 	return ids
 }
 
