@@ -49,7 +49,7 @@ func (s *Service) prepareJob(ctx context.Context, j *job) error {
 		return fmt.Errorf("ingest: message without metadata: %w", err)
 	}
 	j.meta = meta
-	j.mutation.Seq, j.mutation.At = s.base.Load()+meta.Sequence.Stream, meta.Timestamp
+	j.mutation = index.Mutation{Seq: s.base.Load() + meta.Sequence.Stream, At: meta.Timestamp}
 	j.refused = s.decode(ctx, j)
 	if closed(j.ready) { // it is prepared again
 		return nil
@@ -67,7 +67,6 @@ func (s *Service) prepareJob(ctx context.Context, j *job) error {
 func (s *Service) decode(ctx context.Context, j *job) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			j.mutation.Article, j.mutation.Withdraw = nil, nil
 			err = fmt.Errorf("panic: %v", v)
 			s.log.ErrorContext(ctx, "analysis panicked",
 				"sequence", j.meta.Sequence.Stream, "error", err, "stack", string(debug.Stack()))
@@ -95,11 +94,11 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 	if err := refuseLong(a); err != nil {
 		return err
 	}
-	j.mutation.Article = a
 	if err := s.cfg.Index.CompareAhead(ctx, a, j.mutation.At); err != nil {
 		// The index then compares all in its turn.
 		s.log.DebugContext(ctx, "compare ahead", "error", err)
 	}
+	j.mutation.Article = a
 	return nil
 }
 
