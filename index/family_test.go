@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jianguo/index/indextest"
+	"jianguo/index/match"
 )
 
 // BenchmarkFamily measures the verdict on a bulletin that has thousands of siblings,
@@ -41,7 +42,7 @@ func BenchmarkFamily(b *testing.B) {
 		b.StopTimer()
 		x.setTables(x.tables) // a new matcher, which has cached nothing
 		a := bulletin(n)
-		judged += len(x.matcher.Propose(a))
+		judged += len(x.matcher.Propose(&match.Query{Article: a, At: at}))
 		b.StartTimer()
 		if _, err := x.Check(ctx, a, at); err != nil {
 			b.Fatal(err)

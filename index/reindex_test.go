@@ -17,6 +17,7 @@ import (
 
 	"jianguo/compare"
 	"jianguo/index/indextest"
+	"jianguo/index/match"
 	"jianguo/index/reindex"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
@@ -245,7 +246,8 @@ func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 	at := seconds(a.now())
 	for range 60 {
 		q := d.article("new", a.p.Write())
-		got, expected := x.matcher.Propose(q), want.matcher.Propose(q)
+		query := match.Query{Article: q, At: at}
+		got, expected := x.matcher.Propose(&query), want.matcher.Propose(&query)
 		if diff := cmp.Diff(expected, got); diff != "" {
 			a.t.Fatalf("proposals (-fresh +reindexed):\n%s", diff)
 		}

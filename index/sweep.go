@@ -10,15 +10,13 @@ import (
 	"jianguo/internal/clock"
 )
 
-// Retention. Judging skips expired exemplars (alive), so verdicts do not depend on
-// the time at which their postings are removed. The sweep removes these postings to
-// free memory and to shorten look-ups. It removes two kinds of exemplars: those
-// older than Policy.Cap, and founders that lead their own cluster and were not
-// touched for Policy.Window. Both can only return by a change of the item or
-// cluster (a revision, a merge, a decision), which posts them again.
-//
-// Bounded look-ups (the nearest of a family, the newest of a hot key) count expired
-// exemplars until they are swept. There a sweep makes space for living exemplars.
+// Retention. Judging skips expired exemplars (alive), and a look-up passes over them
+// (Bands.Among), so verdicts do not depend on the time at which their postings are
+// removed; but past 5 million exemplars their number bounds margin look-ups (Bands.Full).
+// The sweep removes these postings to free memory and to shorten look-ups. It removes
+// two kinds of exemplars: those older than Policy.Cap, and founders that lead their own
+// cluster and were not touched for Policy.Window. Both can only return by a change of the
+// item or cluster (a revision, a merge, a decision), which posts them again.
 
 // sweepGroup is the number of exemplars that are removed under one hold of the
 // writers' lock. sweepPause is the time for writers between two groups. Together

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"jianguo/index/indextest"
 	"jianguo/internal/testbed"
 )
 
@@ -96,6 +98,37 @@ func TestSweepChangesNoVerdict(t *testing.T) {
 	})
 	if swept == 0 {
 		t.Error("nothing was ever swept")
+	}
+}
+
+// TestExpiredTakeNoPlace: a look-up that reads few of many finds the same before a sweep as after it.
+func TestExpiredTakeNoPlace(t *testing.T) {
+	x := openTest(t, t.TempDir(), func(c *Config) {
+		*c.Policy, c.SweepEvery = DefaultPolicy(), -1
+		c.Policy.Judged, c.Policy.Passages, c.Policy.Distance, c.Policy.MaxS = 2, 2, 0, 0 // found by keys only
+		c.Policy.Window = 100 * time.Hour
+	})
+	defer func() { _ = x.Close() }()
+	testbed.OK(t, x.SetSourcePolicy(t.Context(), SourcePolicy{By: "张三", Source: "agency", Policy: SourceLicensed}))
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(3, 4))}
+	body := p.Words(40)
+	for i, c := range []struct {
+		source, body string
+		hours        int
+	}{{"", string(body), 0}, {"agency", string(body), 1}, {"agency", string(body), 1}, {"", string(body), 90}, {"", string(p.Words(40)), 130}} {
+		a := indextest.ArticleOf(fmt.Sprint("a", i), c.body)
+		a.Source = c.source
+		put(t, x, Mutation{Seq: uint64(i + 1), At: testStart.Add(time.Duration(c.hours) * time.Hour), Article: a})
+	}
+	body[20] = '本'
+	for _, swept := range []int{2, 0} {
+		e, err := x.Check(t.Context(), indextest.ArticleOf("b", string(body)), seconds(testStart.Add(131*time.Hour)))
+		if err != nil || e.Of != "a0" {
+			t.Errorf("%s of %q, want the one that was copied since; %v", e.Verdict, e.Of, err)
+		}
+		if n, err := x.Sweep(t.Context()); err != nil || n != swept {
+			t.Errorf("%d swept, want %d; %v", n, swept, err)
+		}
 	}
 }
 

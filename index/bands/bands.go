@@ -79,6 +79,8 @@ type Bands struct {
 	// Full is the number of fingerprints up to which margin look-ups have their most
 	// probes: 5 million, except in tests.
 	Full int
+
+	alive func(ordinal uint32) bool // look-ups pass over others; nil: there are none
 }
 
 func New() *Bands {
@@ -87,6 +89,20 @@ func New() *Bands {
 		b.bands[i] = buckets.New(false)
 	}
 	return b
+}
+
+// Among returns the same postings for look-ups that pass over versions which are not alive: whether these were removed
+// already changes no look-up.
+func (b *Bands) Among(alive func(ordinal uint32) bool) *Bands {
+	among := *b
+	among.alive = alive
+	return &among
+}
+
+// ordinal is that of posting i of a bucket; !ok: a look-up passes over it.
+func (b *Bands) ordinal(v *buckets.View, i int) (ordinal uint32, ok bool) {
+	ordinal, ok = v.Ordinal(i)
+	return ordinal, ok && (b.alive == nil || b.alive(ordinal))
 }
 
 // rotate returns a fingerprint's key in a band: its bits from band·16 first.

@@ -37,7 +37,7 @@ func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max, limit int) []Hit
 			if distance > max || home(x) != band {
 				continue
 			}
-			if ordinal, ok := v.Ordinal(i); ok {
+			if ordinal, ok := b.ordinal(v, i); ok {
 				nearest.add(Hit{fp ^ simhash.Fingerprint(x), ordinal}, float32(distance))
 			}
 		}

@@ -64,7 +64,7 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 			v.Prefetch()
 		}
 		if i >= 0 && !known(keys[:i], keys[i]) {
-			met = newest(met, b.keys.Bucket(uint16(keys[i]>>48)), keys[i], limit)
+			met = b.newest(met, b.keys.Bucket(uint16(keys[i]>>48)), keys[i], limit)
 		}
 	}
 	slices.SortFunc(met, func(x, y candidate) int { return cmp.Compare(x.ordinal, y.ordinal) })
@@ -100,13 +100,13 @@ const (
 )
 
 // newest appends the limit highest ordinals of key.
-func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate {
+func (b *Bands) newest(met []candidate, v buckets.View, key uint64, limit int) []candidate {
 	defer v.KeepAlive()
 	start, lowest := len(met), uint32(0) // lowest is that of the limit; 0: there are not so many yet
 	for i := len(v.Hi) - 1; i >= 0; i-- {
 		o, ok := uint32(0), v.Hi[i] == uint32(key>>16)
 		if ok {
-			o, ok = v.Ordinal(i)
+			o, ok = b.ordinal(&v, i)
 		}
 		if !ok || o < lowest {
 			continue

@@ -47,7 +47,7 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 		m.scan(i)
 		if i%probeGroup == probeGroup-1 || i == len(m.probes)-1 {
 			for _, n := range slices.Backward(m.near) { // newest first
-				m.consider(n)
+				m.consider(b, n)
 			}
 			m.near = m.near[:0]
 		}
@@ -279,7 +279,7 @@ func (m *margin) worst() uint32 {
 
 // consider adds a near posting to the best, if its S is low enough, no earlier band
 // reports it and it has not been removed.
-func (m *margin) consider(n near) {
+func (m *margin) consider(b *Bands, n near) {
 	s, v, slot := m.probes[n.probe], m.view(n.probe), int(n.slot)
 	band, lo := s.band(), v.Lo(slot)
 	last := lo ^ uint16(rotate(uint64(m.print.Fingerprint), band))
@@ -292,7 +292,7 @@ func (m *margin) consider(n near) {
 	if score >= m.maxS || score > m.best.worst || m.home(uint64(fp^m.print.Fingerprint)) != band {
 		return
 	}
-	if ordinal, ok := v.Ordinal(slot); ok {
+	if ordinal, ok := b.ordinal(v, slot); ok {
 		m.best.add(Hit{fp, ordinal}, score)
 	}
 }

@@ -34,7 +34,7 @@ func (m *Matcher) CompareAhead(ctx context.Context, r *Reader, q Query) (*Compar
 		return nil, err
 	}
 	c := comparing{Matcher: m, reader: r, query: &q, known: v.byOrdinal, ahead: true}
-	if _, err := c.best(ctx, m.Propose(q.Article)); err != nil {
+	if _, err := c.best(ctx, m.Propose(&q)); err != nil {
 		return nil, err
 	}
 	return v, nil

@@ -117,7 +117,7 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 		return m.nearestCopy(&q), nil
 	}
 	c := comparing{Matcher: m, reader: r, query: &q, known: q.Comparisons.valid(m)}
-	best, err := c.best(ctx, m.Propose(q.Article))
+	best, err := c.best(ctx, m.Propose(&q))
 	m.metrics.onSketches.Observe(float64(c.onSketches))
 	m.metrics.onTexts.Observe(float64(c.onTexts))
 	m.metrics.tokens.Observe(float64(c.tokens))

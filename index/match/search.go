@@ -20,17 +20,20 @@ type Proposal struct {
 // Propose searches for all that an article may be a copy of, unrelated texts included: exemplars within the Hamming
 // distance, those that differ in weak bits, for short texts those that share MinHash keys, and those that share a
 // passage or all figures. Of a family of thousands it finds the nearest. Each stands once, the smallest S first.
-func (m *Matcher) Propose(a *verdict.Article) []Proposal {
-	keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys()
+func (m *Matcher) Propose(q *Query) []Proposal {
+	a, keys, passages := q.Article, q.Article.Sketch.Keys(), q.Article.Sketch.PassageKeys()
 	m.Bands.PrefetchKeys(keys)
 	m.Bands.PrefetchKeys(passages)
+	postings := m.Bands.Among(func(o uint32) bool {
+		return m.Rows.Alive(m.policy, o, m.Clusters.Resolve(m.Rows.Cluster(o)), q.At)
+	})
 	var hits []bands.Hit
 	if !a.Print.Empty() {
-		hits = m.Bands.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
-		hits = m.Bands.Margin(hits, &a.Print, m.policy.MaxS, m.policy.Judged)
+		hits = postings.Hamming(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
+		hits = postings.Margin(hits, &a.Print, m.policy.MaxS, m.policy.Judged)
 	}
-	sketches := m.Bands.Candidates(nil, keys, m.policy.Judged)
-	shared := m.Bands.Candidates(nil, passages, m.policy.Passages)
+	sketches := postings.Candidates(nil, keys, m.policy.Judged)
+	shared := postings.Candidates(nil, passages, m.policy.Passages)
 	n := len(hits) + len(sketches) + len(shared)
 	proposals, seen := make([]Proposal, 0, n), make(map[uint32]bool, n)
 	for _, h := range hits {

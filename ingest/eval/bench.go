@@ -172,7 +172,7 @@ func (b *Bench) check(ctx context.Context, later *index.Article, at time.Time, e
 	delete(b.hidden, ordinal)
 	defer func() { b.hidden[ordinal] = true }()
 	e = must.Get(b.probe.Check(ctx, match.Query{Article: later, At: uint32(at.Unix()), Except: b.hidden}))
-	return e, e.Of != "" || slices.ContainsFunc(b.probe.Matcher.Propose(later),
+	return e, e.Of != "" || slices.ContainsFunc(b.probe.Matcher.Propose(&match.Query{Article: later}),
 		func(p match.Proposal) bool { return p.Ordinal == ordinal })
 }
 
