@@ -241,21 +241,22 @@ func (s *Set) Find(secret, remote string) (*Token, error) {
 	if secret == "" {
 		return nil, ErrUnknown
 	}
-	attempt := s.failuresOf(remote).Reserve()
-	if wait := attempt.Delay(); wait > 0 {
-		attempt.Cancel()
-		return nil, &LimitError{Why: "too many unknown tokens came from this address: try again later", After: wait}
+	if t != nil {
+		s.hashing <- struct{}{}
+		defer func() { <-s.hashing }()
 	}
-	if t == nil {
-		return nil, ErrUnknown
-	}
-	s.hashing <- struct{}{}
-	defer func() { <-s.hashing }()
-	if !t.isOf(sum) && !t.hash.isOf(secret) {
+	failures := s.failuresOf(remote)
+	switch missing := 1 - failures.Tokens(); {
+	case t != nil && t.isOf(sum): // a request before it in the queue has verified it
+		return t, nil
+	case missing > 0:
+		return nil, &LimitError{Why: "too many unknown tokens came from this address: try again later",
+			After: time.Duration(missing * float64(failureEvery))}
+	case t == nil || !t.hash.isOf(secret):
+		failures.Allow()
 		return nil, ErrUnknown
 	}
 	t.known.Store(&sum)
-	attempt.Cancel()
 	return t, nil
 }
 

@@ -1,12 +1,16 @@
 package tokens
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/sync/errgroup"
 
 	"jianguo/internal/testbed"
 )
@@ -54,6 +58,40 @@ func TestRate(t *testing.T) {
 	}
 	if err := tok.Spend(); !errors.As(err, &limit) {
 		t.Errorf("beyond its rate: %v", err)
+	}
+}
+
+// TestManyTokens: tokens that are known count as no failures of their address, however many come from there, nor does
+// one that comes many times at once.
+func TestManyTokens(t *testing.T) {
+	var list []string
+	for i := range 2 * failureBurst {
+		h := hash{time: 1, memory: 8, threads: 1, salt: []byte("saltsalt")}
+		h.sum = argon2.IDKey(fmt.Appendf(nil, "jg_%d_x", i), h.salt, h.time, h.memory, h.threads, 16)
+		encode := base64.RawStdEncoding.EncodeToString
+		list = append(list, fmt.Sprintf("n%d recall %d $argon2id$v=19$m=8,t=1,p=1$%s$%s", i, i, encode(h.salt), encode(h.sum)))
+	}
+	s, err := read(t, strings.Join(list, "\n"))
+	testbed.OK(t, err)
+	var all errgroup.Group
+	for i := range list {
+		all.Go(func() error {
+			_, err := s.Find("jg_0_x", "10.0.0.1:1")
+			return err
+		})
+		if _, err := s.Find(fmt.Sprintf("jg_%d_x", i), "10.0.0.1:1"); err != nil {
+			t.Errorf("token %d: %v", i, err)
+		}
+	}
+	testbed.OK(t, all.Wait())
+	for i := range failureBurst {
+		if _, err := s.Find("jg_0_wrong", "10.0.0.1:1"); err != ErrUnknown {
+			t.Errorf("wrong token %d: %v", i, err)
+		}
+	}
+	var limit *LimitError
+	if _, err := s.Find("jg_0_wrong", "10.0.0.1:1"); !errors.As(err, &limit) || limit.Seconds() != "3" {
+		t.Errorf("beyond the failures: %v", err)
 	}
 }
 
