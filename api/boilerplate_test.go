@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -32,6 +33,19 @@ func TestBoilerplate(t *testing.T) {
 	}
 	if page := want[boilerplatePage](r, 200, "POST", path, map[string]string{"text": "本报客户端，每天更新。", "state": "learned", "by": "张三"}); len(page.Passages) != 0 {
 		t.Errorf("taken back: %+v", page)
+	}
+}
+
+// TestSourceWithPercent: a percent sign in the name of a source is escaped once.
+func TestSourceWithPercent(t *testing.T) {
+	t.Parallel()
+	r := newService(t, testConfig{})
+	for _, source := range []string{"50%折扣", "a%41", "a/b%2F"} {
+		path := "/sources/" + url.PathEscape(source) + "/boilerplate"
+		want[boilerplatePage](r, 200, "POST", path, map[string]string{"text": "本报客户端", "state": "in", "by": "张三"})
+		if list, err := r.Index.Boilerplate(t.Context(), source); err != nil || len(list) != 1 {
+			t.Errorf("%s: %+v, %v", source, list, err)
+		}
 	}
 }
 

@@ -105,9 +105,10 @@ func pathID(c echo.Context) string {
 	return id
 }
 
-// sourceName is the source in the path, which may be escaped.
+// sourceName is the source in the path, which is taken apart as pathID does.
 func sourceName(c echo.Context) string {
-	name, err := url.PathUnescape(c.Param("name"))
+	escaped := strings.TrimPrefix(c.Request().URL.EscapedPath(), "/sources/")
+	name, err := url.PathUnescape(strings.TrimSuffix(escaped, "/boilerplate"))
 	if err != nil || name == "" {
 		refuse("name", "is not the name of a source")
 	}
