@@ -160,3 +160,18 @@ func TestParsePolicy(t *testing.T) {
 		t.Errorf("an unknown setting gets no list of those there are: %v", err)
 	}
 }
+
+// TestTargets: a policy that is taken makes shards that can be read again.
+func TestTargets(t *testing.T) {
+	for _, target := range []float64{1e-20, 1e-9, 0.05} {
+		for _, p := range []state.Policy{{Target: target, Slots: 2}, {Target: target, Slots: state.MaxShards, Capacity: state.MaxCapacity}} {
+			p, err := p.WithDefaults()
+			if m, k := p.Geometry(p.Capacity); err == nil && (m > 1<<28 || k < 4 || k > 64) {
+				t.Errorf("%s: a shard of %d bits and %d hashes", p, m, k)
+			}
+			if (err != nil) != (target < 1e-9) {
+				t.Errorf("target %g: %v", target, err)
+			}
+		}
+	}
+}

@@ -92,8 +92,8 @@ func (p Policy) WithDefaults() (Policy, error) {
 		return p, fmt.Errorf("exposure: policy large capacity %d, want %d to %d", p.Large, p.Capacity, MaxCapacity)
 	case p.Small < 0:
 		return p, fmt.Errorf("exposure: policy has %d small shards", p.Small)
-	case !(p.Target > 0 && p.Target <= 0.05):
-		return p, fmt.Errorf("exposure: policy target %g, want above 0, at most 0.05", p.Target)
+	case !(p.Target >= 1e-9 && p.Target <= 0.05): // less takes filters that no decoder reads
+		return p, fmt.Errorf("exposure: policy target %g, want 1e-9 to 0.05", p.Target)
 	case p.TTL < time.Minute || p.TTL > maxTTL:
 		return p, fmt.Errorf("exposure: policy ttl %s, want a minute to %s", p.TTL, maxTTL)
 	case p.Tail < 8 || p.Tail > MaxTail:
