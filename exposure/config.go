@@ -180,9 +180,12 @@ func parsePolicies(data []byte) (cfg Config, err error) {
 	return cfg, err
 }
 
-// storedName is the name of a history in the state file.
+// storedName is the name of a history in the state file, and of a scene in a Config. It panics on errors (must).
 func storedName(name string) string {
-	if name == defaultName {
+	switch name {
+	case "":
+		must.Do(errors.New("a history or a scene has an empty name"))
+	case defaultName:
 		return ""
 	}
 	return name

@@ -69,6 +69,8 @@ func TestErrors(t *testing.T) {
 		`{"histories":{"default":{}},"scenes":{"feed":{"writes":["x"]}}}`:           `scenes.feed.writes: "x"`,
 		`{"histories":{"default":{}},"scenes":{"feed":{"reads":"default"}}}`:        `Scenes.Reads`,
 		`{"histories":{"default":{},"d":{}},"scenes":{"default":{"writes":["d"]}}}`: `histories.default: no scene writes it`,
+		`{"histories":{"default":{},"":{}}}`:                                        `empty name`,
+		`{"histories":{"default":{}},"scenes":{"":{"reads":[]}}}`:                   `empty name`,
 	} {
 		if _, err := parsePolicies([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
