@@ -124,7 +124,8 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen uint64, at stre
 		}), "user %q", e.addr)
 	}
 	for _, user := range forgotten {
-		f.exec("DELETE FROM quarantine WHERE user = ?", user)
+		// Nothing else tells VerifyFile that there may be shards of a head that could not be read.
+		f.exec("UPDATE quarantine SET user = '', head = '', reason = 'forgotten' WHERE user = ?", user)
 	}
 	f.exec(putMeta, "applied", strconv.FormatUint(at.Seq, 10))
 	f.exec(putMeta, "logged", at.String())

@@ -191,6 +191,11 @@ func TestDamagedShard(t *testing.T) {
 		if got := f.unseenOf("v", "a"); len(got) != 0 {
 			t.Errorf("another user: %v", got)
 		}
+		f.must(f.Forget(t.Context(), "u"))
+		f.restart()
+		if rep, err := VerifyFile(t.Context(), f.cfg.Path); err != nil || rep.Quarantined != 0 || rep.Users != 1 {
+			t.Errorf("forgotten: %+v, %v", rep, err)
+		}
 	}
 }
 
