@@ -97,7 +97,7 @@ func (s *Store) queryIn(ctx context.Context, history, user string, items []strin
 	pol := s.policies[history]
 	c, e, _ := s.entry(history, user)
 	if s.fleet != nil {
-		if _, _, err := s.fleet.refresh(ctx, e, nil, nil); err != nil {
+		if _, _, err := s.fleet.refresh(ctx, e, e.tickets.Add(1), nil, nil); err != nil {
 			c.release(e, true)
 			must.Do(err)
 		}

@@ -223,6 +223,7 @@ func (s *Store) markByState(ctx context.Context, r *request, history, user strin
 		c.release(e, known)
 		return err
 	}
+	ticket := e.tickets.Add(1)
 	var version func() (string, error)
 	if s.fleet != nil && known { // the answer is not waited for yet
 		version = s.fleet.Redis.Ask(ctx, e.addr)
@@ -249,7 +250,7 @@ func (s *Store) markByState(ctx context.Context, r *request, history, user strin
 	}
 	var done, fetched bool
 	if s.fleet != nil {
-		done, fetched, err = s.fleet.refresh(ctx, e, version, func() bool { return useView(e, now, mark) })
+		done, fetched, err = s.fleet.refresh(ctx, e, ticket, version, func() bool { return useView(e, now, mark) })
 	}
 	if !done && err == nil {
 		done, err = useViewOrLock(ctx, e, now, mark)

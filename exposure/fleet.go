@@ -9,6 +9,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
+	"jianguo/exposure/state"
 	"jianguo/internal/clock"
 	"jianguo/internal/health"
 	"jianguo/internal/must"
@@ -128,33 +129,41 @@ func (s *Store) Trouble() error {
 
 // refresh reads the entry's state from Redis. If version is given, which waits for the version in Redis, use is called
 // before the answer is there; done says that use returned true and that the state in memory was of this version, which
-// is then not read. fetched says that the state was read.
-func (f *fleet) refresh(ctx context.Context, e *entry, version func() (string, error), use func() bool) (
-	done, fetched bool, err error) {
+// is then not read. fetched says that the state was read. The ticket was drawn before version was asked for.
+func (f *fleet) refresh(ctx context.Context, e *entry, ticket uint64, version func() (string, error),
+	use func() bool) (done, fetched bool, err error) {
 	if version != nil {
 		e.mu.RLock()
 		have, known := e.version, e.st != nil
 		done = use()
 		e.mu.RUnlock()
-		if v, err := version(); err == nil && known && v == have {
+		if v, err := version(); err == nil && known && v == have && (done || e.keep(nil, v, ticket)) {
 			return done, false, nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisWait)
 	defer cancel()
-	ticket := e.tickets.Add(1)
 	rec, err := f.Redis.Get(ctx, e.addr)
 	if err != nil {
 		return false, false, err
 	}
 	st, err := rec.State(e.addr)
-	if err != nil {
-		return false, false, err
+	if err == nil {
+		e.keep(st.Adopt(e.pol, f.cfg.Location), rec.Stored, ticket)
 	}
+	return false, true, err
+}
+
+// keep takes a state of a version that was read with a ticket, unless one that was read later is there. Without a state
+// it keeps the one in memory, if that is of the version; false: it is not.
+func (e *entry) keep(st *state.State, version string, ticket uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.st == nil || e.ticket < ticket { // what was read later is kept
-		e.st, e.version, e.ticket, e.hits = st.Adopt(e.pol, f.cfg.Location), rec.Stored, ticket, 0
+	switch {
+	case st != nil && (e.st == nil || e.ticket < ticket):
+		e.st, e.version, e.hits, e.ticket = st, version, 0, ticket
+	case st == nil && e.version == version:
+		e.ticket = max(e.ticket, ticket)
 	}
-	return false, true, nil
+	return e.version == version
 }

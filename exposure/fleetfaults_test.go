@@ -416,3 +416,39 @@ func TestLogLostItsEnd(t *testing.T) {
 		t.Errorf("a report with a sequence of before, after a start: %v", err)
 	}
 }
+
+// TestLateRead: a state that was read before an event, and arrives after the filter that follows has found the newer
+// one in memory, does not take its place.
+func TestLateRead(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	s, addr := f.two[0], state.Address{User: "u"}
+	read := func() (*state.State, string) {
+		t.Helper()
+		rec, err := s.fleet.Redis.Get(t.Context(), addr)
+		f.must(err)
+		st, err := rec.State(addr)
+		f.must(err)
+		return st, rec.Stored
+	}
+	f.must(f.seen(s, "u", "a"))
+	c, e, _ := s.entry("", "u")
+	defer c.release(e, true)
+	first, second := e.tickets.Add(1), e.tickets.Add(1)
+	old, before := read() // by the second
+	f.must(f.seen(s, "u", "b"))
+	st, after := read() // by the first, which was slower
+	e.keep(st, after, first)
+	ticket := e.tickets.Add(1)
+	done, _, err := s.fleet.refresh(t.Context(), e, ticket, func() (string, error) {
+		v, err := s.fleet.Redis.Ask(t.Context(), addr)()
+		e.keep(old, before, second) // now it arrives
+		return v, err
+	}, func() bool { return false })
+	if err != nil || done || e.version != after || e.ticket != ticket {
+		t.Errorf("%t, %v: the state is that of %s, want %s", done, err, e.version, after)
+	}
+	if e.keep(old, before, second); e.version != after {
+		t.Error("it arrives later, and counts")
+	}
+}
