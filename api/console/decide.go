@@ -14,13 +14,13 @@ import (
 // decisionOf is the decision that a form asks for.
 func (c *Console) decisionOf(p *page) (req index.DecisionRequest) {
 	form := p.e.Request().PostForm
-	number := func(key string) uint64 {
-		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
+	number := func(key string, bits int) uint64 {
+		n, _ := strconv.ParseUint(form.Get(key), 10, bits) // 0 and the highest are refused where one is needed
 		return n
 	}
-	req = index.DecisionRequest{Kind: form.Get("kind"), Item: form.Get("item"), Cluster: uint32(number("cluster")),
-		Into: uint32(number("into")), Undo: number("undo"),
-		Seen: number("seen"), By: p.Name, Reason: limitedReason(form.Get("reason")), At: c.cfg.Now()}
+	req = index.DecisionRequest{Kind: form.Get("kind"), Item: form.Get("item"), Cluster: uint32(number("cluster", 32)),
+		Into: uint32(number("into", 32)), Undo: number("undo", 64), Seen: number("seen", 64),
+		By: p.Name, Reason: limitedReason(form.Get("reason")), At: c.cfg.Now()}
 	if was := form.Get("was"); was != "" && req.Expect.UnmarshalText([]byte(was)) != nil {
 		must.Do(fmt.Errorf("was %q: %w", was, index.ErrQuery))
 	}

@@ -209,6 +209,7 @@ func TestWrongInput(t *testing.T) {
 		{"/console/clusters?size=" + url.QueryEscape("五"), 400, `value="五"`},
 		{"/console/clusters?size=" + url.QueryEscape("五") + "&lang=en", 400, "This wants a number"},
 		{"/console/clusters?cursor=x", 400, "请求有误"},
+		{"/console/clusters?since=3000000", 200, `href="/console/cluster?id=`},
 		{"/console/decisions?since=" + url.QueryEscape("昨天"), 400, "请填日期"},
 		{"/console/into?cluster=1&into=1", 400, "它已经在这个同文组里"},
 		{"/console/into?cluster=1&into=99999", 400, "没有编号为 99999 的同文组"},
@@ -229,6 +230,10 @@ func TestWrongInput(t *testing.T) {
 	resp, _ := post(t, r, "/console/decide", form, cookie)
 	if _, page := get(t, r, resp.Header.Get("Location"), cookie); !strings.Contains(page, "没有勾选任何一篇") {
 		t.Errorf("nothing was picked: %s", resp.Header.Get("Location"))
+	}
+	form = url.Values{"form": form["form"], "to": {"/"}, "kind": {"block"}, "cluster": {"4294967297"}}
+	if resp, _ := post(t, r, "/console/decide", form, cookie); resp.StatusCode != 404 {
+		t.Errorf("a number beyond those of clusters: %s, to %s", resp.Status, resp.Header.Get("Location"))
 	}
 }
 

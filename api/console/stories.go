@@ -31,7 +31,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.Parameter("words")}
 	q.MinSize = int(p.number("size"))
 	if p.e.QueryParam("since") != "" {
-		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
+		q.Since = c.cfg.Now().Add(-time.Duration(min(p.number("since"), 1e6)) * time.Hour)
 	}
 	if v.Words != "" {
 		q.Clusters = c.cfg.Index.VersionClusters(must.Get(Find(ctx, c.cfg.Browse, c.cfg.Segmenter, v.Words, 800)))
