@@ -78,7 +78,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse: a file that is taken has a history for each name, and at most those.
+// FuzzReadPolicies: a file that is taken has a history for each name, and at most those.
 func FuzzReadPolicies(f *testing.F) {
 	f.Add([]byte(`{"histories":{"default":{"policy":"rotate,ttl=120h"},"d":{"kinds":["d"]}},"scenes":{"feed":{"reads":["d"],"writes":[]}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

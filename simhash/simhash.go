@@ -55,8 +55,8 @@ func (p *Print) S(c Fingerprint) float32 {
 	return s
 }
 
-// Sum accumulates features. The zero value is ready; Reset makes it so again. Sums are kept in whole units of
-// weight, so that the fingerprint and its margins do not depend on the order in which features are added.
+// Sum accumulates features. The zero value is ready. Sums are kept in whole units of weight, so that the fingerprint
+// and its margins do not depend on the order in which features are added.
 type Sum struct {
 	// set[b] is the weight, in units, of the features that have bit b set, and total that of all features, both
 	// without what is in lanes.

@@ -7,7 +7,7 @@ import (
 	"jianguo/internal/testbed"
 )
 
-// TestCheck: no cycles, no more than four links in a row, no more than eight histories for a user;
+// TestLinks: no cycles, no more than four links in a row, no more than eight histories for a user;
 // a read that fails is an error, not a refusal.
 func TestLinks(t *testing.T) {
 	graph := map[string]Links{}

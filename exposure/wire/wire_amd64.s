@@ -289,7 +289,7 @@ eight:
 	VPXOR Y2, Y0, Y0
 	VPERMQ $0xd8, Y0, Y0
 	VPCMPEQD Y15, Y0, Y1
-	VPSUBD Y1, Y0, Y0         // nonZero
+	VPSUBD Y1, Y0, Y0         // 1 for 0
 	VMOVDQU Y0, (DI)(DX*4)
 	ADDQ $8, DX
 	JMP  eight

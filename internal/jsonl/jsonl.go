@@ -43,9 +43,9 @@ func Open(stdin io.Reader, name string) (*bufio.Reader, io.Closer, error) {
 	return r, file, nil
 }
 
-// Read calls f with every line of a file that is not blank. Line numbers count from 1; an error of f gets file and
-// line. Lines beyond MaxLine are passed over, and named by the error after all others were read. Of a file that ends
-// in an error, the line in which it does is not read.
+// Read calls f with every line of a file that is not blank. Line numbers count from 1; an error of f, which ends it,
+// gets file and line. Lines beyond MaxLine are passed over, and named by the error at the end. Of a file that ends in
+// an error, the line in which it does is not read.
 func Read(stdin io.Reader, name string, f func(number int, line []byte) error) error {
 	r, file, err := Open(stdin, name)
 	if err != nil {
@@ -63,7 +63,7 @@ func Read(stdin io.Reader, name string, f func(number int, line []byte) error) e
 			long = errors.Join(long, fmt.Errorf("%s: line %d is longer than %d bytes", name, number, MaxLine))
 		case len(bytes.TrimSpace(line)) > 0:
 			if err := f(number, line); err != nil {
-				return fmt.Errorf("%s: line %d: %w", name, number, err)
+				return errors.Join(long, fmt.Errorf("%s: line %d: %w", name, number, err))
 			}
 		}
 	}

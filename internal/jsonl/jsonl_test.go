@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -57,6 +58,15 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadRefused: an error about a line does not hide that an earlier one was too long.
+func TestReadRefused(t *testing.T) {
+	file := strings.Repeat("x", MaxLine+1) + "\nb\nc\n"
+	err := Read(strings.NewReader(file), "-", func(int, []byte) error { return os.ErrInvalid })
+	if said := fmt.Sprint(err); !errors.Is(err, os.ErrInvalid) || !strings.Contains(said, "line 1 is longer") || !strings.Contains(said, "line 2: invalid") {
+		t.Errorf("%v", err)
+	}
+}
+
 func zip(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -65,7 +75,7 @@ func zip(text string) string {
 	return b.String()
 }
 
-// TestItem: a corpus line gains the time of publishing in the form of the service,
+// TestWithPublishedAt: a corpus line gains the time of publishing in the form of the service,
 // and nothing else changes.
 func TestWithPublishedAt(t *testing.T) {
 	for _, c := range []struct{ line, at string }{
