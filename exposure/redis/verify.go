@@ -141,6 +141,9 @@ func Scan(ctx context.Context, client rueidis.Client, pattern string, use func(n
 	}
 	for address := range masters {
 		node := client.Nodes()[address]
+		if node == nil {
+			return fmt.Errorf("exposure: scan Redis %s: it has left the cluster", address)
+		}
 		for cursor := uint64(0); ; {
 			scan := node.B().Scan().Cursor(cursor).Match(pattern).Count(1000).Build()
 			page, err := node.Do(ctx, scan).AsScanEntry()
