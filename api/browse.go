@@ -222,11 +222,6 @@ func (s *Server) postBoilerplate(c echo.Context) any {
 	source, ctx := sourceName(c), c.Request().Context()
 	var passage index.Passage
 	readJSON(readBody(c), &passage)
-	for field, value := range map[string]string{"text": passage.Text, "state": passage.State} {
-		if value == "" {
-			refuse(field, "is missing")
-		}
-	}
 	if !slices.Contains([]string{"in", "out", "learned"}, passage.State) {
 		refuse("state", "is %.40q, want in, out or learned", passage.State)
 	}

@@ -16,14 +16,7 @@ func (s *Store) Collectors() []prometheus.Collector {
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_exposure_" + name, Help: help}, f)
 	}
-	flag := func(name, help string, f func() bool) prometheus.Collector {
-		return gauge(name, help, func() float64 {
-			if f() {
-				return 1
-			}
-			return 0
-		})
-	}
+	one := map[bool]float64{true: 1}
 	return []prometheus.Collector{
 		s.metrics.all,
 		gauge("unflushed_keys", "Keys of events applied that are not in the file yet.",
@@ -42,8 +35,8 @@ func (s *Store) Collectors() []prometheus.Collector {
 				}
 				return float64(s.fleet.Owners.Owned.Load())
 			}),
-		flag("store_evicts", "1 when the Redis of a shared store drops histories once it is full.",
-			func() bool { return s.fleet != nil && s.fleet.evicts.Load() != "" }),
+		gauge("store_evicts", "1 when the Redis of a shared store drops histories once it is full.",
+			func() float64 { return one[s.fleet != nil && s.fleet.evicts.Load() != ""] }),
 		gauge("cached_users", "Users in memory.", func() float64 { n, _ := s.cache.Load().size(); return float64(n) }),
 		gauge("cached_bytes", "Memory they take.", func() float64 { _, b := s.cache.Load().size(); return float64(b) }),
 		gauge("story_items", "Items of stories of two or more, in memory.", func() float64 {
@@ -52,7 +45,8 @@ func (s *Store) Collectors() []prometheus.Collector {
 			}
 			return float64(s.cfg.Stories.Len())
 		}),
-		flag("ready", "1 when the log has been replayed and nothing has failed.", s.Ready),
+		gauge("ready", "1 when the log has been replayed and nothing has failed.",
+			func() float64 { return one[s.Ready()] }),
 	}
 }
 

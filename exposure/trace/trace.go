@@ -239,16 +239,11 @@ func (t *Traces) End(l *Line) {
 	t.pending, t.bytes = append(t.pending, l), t.bytes+len(l.text)
 }
 
-// SaveLoop writes what was recorded, and removes old traces, until the context ends.
+// SaveLoop calls Save until the context ends.
 func (t *Traces) SaveLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = clock.Sleep(ctx, time.Second) // what was recorded until the end is written as well
 		t.Save(context.WithoutCancel(ctx))
-		t.saving.Lock()
-		if t.clock().Unix() >= t.oldest+int64(Longest/time.Second) {
-			t.warn(t.load(context.WithoutCancel(ctx)))
-		}
-		t.saving.Unlock()
 	}
 }
 
@@ -258,10 +253,13 @@ func (t *Traces) warn(err error) {
 	}
 }
 
+// Save writes what was recorded, and removes old traces.
 func (t *Traces) Save(ctx context.Context) {
 	t.saving.Lock()
 	defer t.saving.Unlock()
-	t.save(ctx)
+	if t.save(ctx); t.clock().Unix() >= t.oldest+int64(Longest/time.Second) {
+		t.warn(t.load(ctx))
+	}
 }
 
 // save writes what is pending. The caller holds saving.
