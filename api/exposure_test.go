@@ -476,3 +476,30 @@ func TestTraceHTTP(t *testing.T) {
 		t.Errorf("the log names the user:\n%s", log.String())
 	}
 }
+
+// TestUnseeInParts: where a long un-see was taken in part, its error does not say that nothing was changed.
+func TestUnseeInParts(t *testing.T) {
+	t.Parallel()
+	x := newExposureServer(t, exposure.Config{Policies: map[string]state.Policy{"": {Capacity: 64, Tail: 16}}}, nil)
+	ids := func(n int) []string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf("%0250d", i)
+		}
+		return list
+	}
+	post := func(path, kind string, items []string, want int) []byte {
+		list, err := json.Marshal(items)
+		testbed.OK(t, err)
+		return x.json(path, fmt.Sprintf(`{"user":"u","kind":%q,"items":%s}`, kind, list), want)
+	}
+	seen := ids(200)
+	post("/exposures", "seen", seen, 204)
+	problem := post("/exposures/unsee", "unsee", slices.Concat(seen[:50], ids(900)[300:], seen[50:]), 409)
+	if got := string(post("/filter", "", seen[:1], 200)); !strings.Contains(got, seen[0]) {
+		t.Fatalf("the first part was not taken: %s", got)
+	}
+	if strings.Contains(string(problem), "nothing") {
+		t.Errorf("%s", problem)
+	}
+}

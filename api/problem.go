@@ -62,7 +62,7 @@ var meanings = []struct {
 	{[]error{exposure.ErrFull}, http.StatusTooManyRequests, "",
 		"the event log is full and takes no reports until those it holds have been worked off"},
 	{[]error{exposure.ErrExceptions}, http.StatusConflict, "items", "items cannot be un-seen: " +
-		strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ") + "; nothing was changed"},
+		strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")},
 	{[]error{exposure.ErrLink}, http.StatusConflict, "from", ""},
 	{[]error{trace.ErrTooMany}, http.StatusConflict, "user", ""},
 	{[]error{trace.ErrNone}, http.StatusNotFound, "user", ""},

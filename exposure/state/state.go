@@ -102,7 +102,7 @@ type State struct {
 type Fetcher func(shards []*Shard) error
 
 // ErrExceptions is the answer to an un-see that would need more than 64 exceptions
-// above a user's shards. Nothing of that un-see is applied.
+// above a user's shards. Nothing of that un-see is applied, or, where it is several events, of the one refused.
 var ErrExceptions = errors.New("exposure: more than 64 un-seen items are held by older shards")
 
 func (s *State) Empty() bool {
