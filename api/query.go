@@ -96,11 +96,7 @@ func itemPath(id string) string {
 func pathID(c echo.Context) string {
 	escaped := strings.TrimPrefix(c.Request().URL.EscapedPath(), "/items")
 	escaped = strings.TrimPrefix(escaped, "/")
-	id, err := url.PathUnescape(escaped)
-	if err != nil {
-		refuse("id", "is not percent-encoded as a path is")
-	}
-	id = cmp.Or(id, c.QueryParam("id"))
+	id := cmp.Or(must.Get(url.PathUnescape(escaped)), c.QueryParam("id")) // the server refuses other paths
 	must.Do(ingest.CheckID(id))
 	return id
 }
@@ -108,8 +104,8 @@ func pathID(c echo.Context) string {
 // sourceName is the source in the path, which is taken apart as pathID does.
 func sourceName(c echo.Context) string {
 	escaped := strings.TrimPrefix(c.Request().URL.EscapedPath(), "/sources/")
-	name, err := url.PathUnescape(strings.TrimSuffix(escaped, "/boilerplate"))
-	if err != nil || name == "" {
+	name := must.Get(url.PathUnescape(strings.TrimSuffix(escaped, "/boilerplate")))
+	if name == "" {
 		refuse("name", "is not the name of a source")
 	}
 	return name

@@ -230,11 +230,11 @@ func VerifyFile(ctx context.Context, path string) (state.Report, error) {
 			f, _ := recordOf(ctx, tx, row)
 			v.Record(f)
 		}
-		var rows int // those of forgotten users included
-		row := tx.QueryRowContext(ctx, "SELECT count(nullif(user, '')), count(*) FROM quarantine")
-		must.Do(row.Scan(&v.Quarantined, &rows))
+		var all int // those of forgotten users included
+		const rows = "SELECT count(nullif(user, '')), count(*) FROM quarantine"
+		must.Do(tx.QueryRowContext(ctx, rows).Scan(&v.Quarantined, &all))
 		for _, id := range must.Get(sqlite.Column[int64](ctx, tx, "SELECT id FROM shard")) {
-			if !v.Owned(id) && rows == 0 { // a quarantined head does not name its shards
+			if !v.Owned(id) && all == 0 { // a quarantined head does not name its shards
 				v.Say("shard %d belongs to no user", id)
 			}
 		}

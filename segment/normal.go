@@ -192,11 +192,7 @@ func (n *normalizer) letter(f fold) {
 	if f.class == digit && n.last != digit {
 		n.number = len(n.out)
 	}
-	if f.r < utf8.RuneSelf {
-		n.out = append(n.out, byte(f.r))
-	} else {
-		n.out = utf8.AppendRune(n.out, f.r)
-	}
+	n.out = utf8.AppendRune(n.out, f.r)
 	n.last = f.class
 }
 
