@@ -37,7 +37,7 @@ func (s *writer) flushLoop(ctx context.Context) {
 		case <-s.kick:
 		case <-tick.C:
 			oldest := s.oldest.Load()
-			if oldest == 0 || time.Since(time.Unix(0, oldest)) < s.cfg.FlushAge {
+			if oldest == nil || time.Since(*oldest) < s.cfg.FlushAge {
 				continue
 			}
 		}
@@ -69,7 +69,7 @@ func (s *writer) flush(ctx context.Context) error {
 	s.dirty, s.forgotten = nil, nil
 	gen, at, n := s.gen, streams.Point{Seq: s.applied.Seq(), Logged: s.logged}, s.unflushed.Load()
 	s.gen++
-	s.oldest.Store(0)
+	s.oldest.Store(nil)
 	s.applyMu.Unlock()
 	if len(list) == 0 && n == 0 {
 		return nil

@@ -22,8 +22,8 @@ func (s *Store) Collectors() []prometheus.Collector {
 		gauge("unflushed_keys", "Keys of events applied that are not in the file yet.",
 			func() float64 { return float64(s.w.unflushed.Load()) }),
 		gauge("unflushed_age_seconds", "Age of the oldest of them.", func() float64 {
-			if t := s.w.oldest.Load(); t != 0 {
-				return time.Since(time.Unix(0, t)).Seconds()
+			if t := s.w.oldest.Load(); t != nil {
+				return time.Since(*t).Seconds()
 			}
 			return 0
 		}),

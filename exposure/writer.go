@@ -25,10 +25,10 @@ type writer struct {
 	fail func(error) // stops the store
 
 	applied   eventlog.Applied
-	flushed   atomic.Uint64 // last sequence in the file
-	unflushed atomic.Int64  // keys of the events between the two
-	oldest    atomic.Int64  // unix nanoseconds when the oldest of them was applied, 0 for none
-	kick      chan struct{} // asks for a flush
+	flushed   atomic.Uint64             // last sequence in the file
+	unflushed atomic.Int64              // keys of the events between the two
+	oldest    atomic.Pointer[time.Time] // when the oldest of them was applied; nil: there is none
+	kick      chan struct{}             // asks for a flush
 
 	applyMu sync.Mutex
 	gen     uint64     // applyMu; number of the next flush
@@ -48,7 +48,7 @@ func (s *writer) reset(at streams.Point) {
 	s.applied.Reset(at.Seq)
 	s.flushed.Store(at.Seq)
 	s.unflushed.Store(0)
-	s.oldest.Store(0)
+	s.oldest.Store(nil)
 }
 
 // advance makes an event count as applied, and wakes the requests that wait for it with its
@@ -60,7 +60,7 @@ func (s *writer) advance(e eventlog.Entry, keys int, outcome error) {
 	}
 	s.logged = e.Time.UnixNano()
 	s.applied.Advance(e.Seq, refused)
-	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
+	s.oldest.CompareAndSwap(nil, new(time.Now()))
 	if n := s.unflushed.Add(int64(max(keys, 1))); n >= int64(s.cfg.MaxUnflushed)/2 {
 		select {
 		case s.kick <- struct{}{}:
@@ -95,7 +95,7 @@ func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 			s.bury(ctx, e, err)
 			s.advance(e, 0, err)
 			// It is soon flushed: after a kill it would be set aside again, also if it has been dropped there.
-			s.oldest.Store(time.Now().Add(-s.cfg.FlushAge).UnixNano())
+			s.oldest.Store(new(time.Now().Add(-s.cfg.FlushAge)))
 		})
 	}
 	err = s.core.apply(ctx, s, ev, s.historiesOf(ev))
@@ -254,7 +254,7 @@ func (s *writer) expire(ctx context.Context, addr state.Address, now time.Time) 
 		s.metrics.swept.Inc()
 		return nil
 	})
-	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
+	s.oldest.CompareAndSwap(nil, new(time.Now()))
 	for _, into := range unlink {
 		ev := &logEvent{user: into, Event: state.Event{Kind: state.Unlink, From: addr.User}}
 		_, failed := s.apply(ctx, addr.History, ev)

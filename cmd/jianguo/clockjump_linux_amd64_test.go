@@ -9,10 +9,24 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"jianguo/internal/testbed"
 )
+
+// TestClockSetBack: reports that came before the clock was set back reach the file as soon as others.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	s := serveReady(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "2s")
+	clock, err := clockOf(s.cmd.Process.Pid)
+	testbed.OK(t, err)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["a"]}`, nil)
+	testbed.OK(t, clock.Ahead(-24*time.Hour))
+	s.eventually("flushed", func() bool { return s.metrics()["jianguo_exposure_unflushed_keys"] == 0 })
+}
 
 // processClock is the real-time clock of a running process, whose clock_gettime in the vDSO is patched: that is a copy
 // of its own. The monotonic clock goes on. A preloaded library would not do: the Go runtime calls the vDSO, not libc.
