@@ -20,6 +20,16 @@ type judging struct {
 	Name   string       `json:"name"` // of the process
 	Recipe string       `json:"recipe"`
 	Policy index.Policy `json:"policy"`
+	// Histories is how users' histories in a Redis are kept, whichever service applies a report. Empty: not in a Redis.
+	Histories string `json:"histories,omitempty"`
+}
+
+func (s *service) judges() judging {
+	j := judging{Name: s.name, Recipe: s.index.Recipe(), Policy: s.index.Policy()}
+	if h := &s.histories; s.flags.ExposureStore != "" {
+		j.Histories = fmt.Sprint(h.Policies, h.Kinds, h.Scenes, s.flags.TimeZone)
+	}
+	return j
 }
 
 // judgingWait is how long a start waits for what other services on the bus answer. A later answer ends this one.
@@ -29,7 +39,7 @@ const judgingWait = 500 * time.Millisecond
 // this one answers how it judges. It panics on errors (must).
 func (s *service) compareJudging(ctx context.Context) {
 	must.Get(s.conn.Subscribe(bus.SubjectJudging, func(m *nats.Msg) {
-		s.answer(m, judging{s.name, s.index.Recipe(), s.index.Policy()})
+		s.answer(m, s.judges())
 	}))
 	s.otherwise = make(chan error, 1)
 	inbox := s.conn.NewInbox()
@@ -69,15 +79,21 @@ func (s *service) judgesOtherwise(answer []byte) error {
 	if err := json.Unmarshal(answer, &other); err != nil || other.Name == s.name || other.Recipe == "" {
 		return nil // its own, or of no service: a stream of another application stores requests and acknowledges them
 	}
-	changes := s.index.Policy().Changes(other.Policy)
-	if own := s.index.Recipe(); own != other.Recipe {
-		changes += fmt.Sprintf(" recipe %s → %s (version, --user-dict, --residue)", other.Recipe, own)
+	own := s.judges()
+	changes := own.Policy.Changes(other.Policy)
+	if own.Recipe != other.Recipe {
+		changes += fmt.Sprintf(" recipe %s → %s (version, --user-dict, --residue)", other.Recipe, own.Recipe)
 	}
-	if changes == "" {
-		return nil
+	if changes != "" {
+		return fmt.Errorf("another service on this bus judges otherwise, and one of the two would end: "+
+			"its → this one's: %s", changes)
 	}
-	return fmt.Errorf("another service on this bus judges otherwise, and one of the two would end: "+
-		"its → this one's: %s", changes)
+	if own.Histories != other.Histories && own.Histories != "" && other.Histories != "" {
+		return fmt.Errorf("another service on this bus keeps users' histories otherwise, and reports would count by "+
+			"whichever applies them (--exposure-policy, --time-zone): its → this one's: %s → %s",
+			other.Histories, own.Histories)
+	}
+	return nil
 }
 
 // warnOfLoss logs what a start finds missing of the directory, if nothing else would say so.
