@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -132,11 +131,7 @@ func (s *Service) attach(ctx context.Context) error {
 // in order.)
 func deliver(ctx context.Context, stream jetstream.Stream, from uint64, messages chan<- jetstream.Msg,
 	ended <-chan struct{}, options ...jetstream.PullConsumeOpt) (jetstream.ConsumeContext, error) {
-	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
-		// An external bus keeps the consumer of the process before for a while.
-		NamePrefix: "ingest-" + rand.Text(), InactiveThreshold: time.Minute,
-	})
+	consumer, err := stream.OrderedConsumer(ctx, streams.Ordered(from))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConsume, err)
 	}

@@ -165,14 +165,7 @@ func (l *NATS) Consume(ctx context.Context, after streams.Point, fn func(Entry) 
 
 // consume reads entries of these subjects, or all. It panics on errors (must).
 func (l *NATS) consume(ctx context.Context, after streams.Point, subjects []string, fn func(Entry) error) {
-	cfg := jetstream.OrderedConsumerConfig{
-		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:    after.Seq + 1,
-		FilterSubjects: subjects,
-		// A bus bounds the consumers of a stream, and keeps one whose process was killed for so long.
-		InactiveThreshold: 30 * time.Second,
-	}
-	cons, err := l.stream.OrderedConsumer(ctx, cfg)
+	cons, err := l.stream.OrderedConsumer(ctx, streams.Ordered(after.Seq+1, subjects...))
 	must.Dof(err, "exposure: consume %s", StreamName)
 	identity := streams.Identity(l.info(ctx))
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -14,6 +14,11 @@ import (
 
 // testStream is a stream of a server in this process.
 func testStream(t *testing.T, c jetstream.StreamConfig) (jetstream.JetStream, jetstream.Stream) {
+	_, js, s := testServer(t, c)
+	return js, s
+}
+
+func testServer(t *testing.T, c jetstream.StreamConfig) (*server.Server, jetstream.JetStream, jetstream.Stream) {
 	ns := must.Get(server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}))
 	ns.Start()
 	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
@@ -23,7 +28,7 @@ func testStream(t *testing.T, c jetstream.StreamConfig) (jetstream.JetStream, je
 	nc := must.Get(nats.Connect("", nats.InProcessServer(ns)))
 	t.Cleanup(nc.Close)
 	js := must.Get(jetstream.New(nc))
-	return js, must.Get(js.CreateStream(t.Context(), c))
+	return ns, js, must.Get(js.CreateStream(t.Context(), c))
 }
 
 // TestFullOfMessages: a stream with a bound of messages that was set on the bus is full when it holds so many.
@@ -61,6 +66,26 @@ func TestLosesMessages(t *testing.T) {
 		if _, err := Check(t.Context(), s, js, "items", 1); err != nil {
 			t.Errorf("after it was set back: %v", err)
 		}
+	}
+}
+
+// TestConsumerUnderAnotherName: a lost consumer comes back under another name when the bus answers no request for the next
+// one, as a cluster does that has placed it on a server that is gone.
+func TestConsumerUnderAnotherName(t *testing.T) {
+	ns, js, s := testServer(t, jetstream.StreamConfig{Name: "ITEMS", Subjects: []string{"items"}})
+	consumer := must.Get(s.OrderedConsumer(t.Context(), Ordered(1)))
+	received := make(chan jetstream.Msg, 1)
+	running := must.Get(consumer.Consume(func(m jetstream.Msg) { received <- m }, jetstream.PullHeartbeat(Heartbeat)))
+	defer running.Stop()
+	name := must.Get(consumer.Info(t.Context())).Name
+	next := "$JS.API.CONSUMER.CREATE.ITEMS." + strings.TrimSuffix(name, "1") + "2"
+	must.Do(ns.GlobalAccount().AddMapping(next, "nowhere"))
+	must.Do(s.DeleteConsumer(t.Context(), name))
+	must.Get(js.Publish(t.Context(), "items", nil))
+	select {
+	case <-received:
+	case <-time.After(time.Minute):
+		t.Error("it has received nothing")
 	}
 }
 

@@ -16,6 +16,16 @@ import (
 // reopened has lost its consumers, which shows when two heartbeats are missing.
 const Heartbeat = time.Second
 
+// Ordered is a consumer of the messages from a sequence on, of these subjects or all. When it is lost, the client makes
+// another one, but tries only once under each name: a cluster may have placed that on a server that has just ended, and
+// then answers no request for the name until the server is back.
+func Ordered(from uint64, subjects ...string) jetstream.OrderedConsumerConfig {
+	return jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		FilterSubjects: subjects, MaxResetAttempts: 1,
+		// A bus bounds the consumers of a stream, and keeps one whose process was killed for so long.
+		InactiveThreshold: 30 * time.Second}
+}
+
 const (
 	watchEvery    = time.Second
 	watchPatience = 2 * time.Second // for the bus to answer
