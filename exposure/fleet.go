@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -87,12 +88,11 @@ func (f *fleet) watch(ctx context.Context) {
 	masters := map[string]string{} // that are known
 	for ctx.Err() == nil {
 		look, cancel := context.WithTimeout(ctx, redisWait)
-		now, evicts, err := redis.Masters(look, f.Redis.Client)
-		if err == nil {
-			err = f.Redis.KeepSecret(look, f.secret[:])
-		}
+		var secret sync.WaitGroup
+		secret.Go(func() { f.trouble.Set(f.Redis.KeepSecret(look, f.secret[:])) })
+		now, evicts, _ := redis.Masters(look, f.Redis.Client) // a replica that does not answer does no harm
+		secret.Wait()
 		cancel()
-		f.trouble.Set(err)
 		if f.evicts.Swap(evicts) != evicts && evicts != "" {
 			f.cfg.Logger.Error("exposure: a Redis that is full drops users' histories: set its maxmemory-policy to "+
 				"noeviction", "maxmemory_policy", evicts)

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -130,26 +130,34 @@ func (r *Conn) KeepSecret(ctx context.Context, secret []byte) error {
 	return nil
 }
 
-// Masters returns the run of each server that is a master now, by its address, or of the only server, and the policy
-// by which one of them drops keys when it is full, if one does. A server that does not answer is left out.
-func Masters(ctx context.Context, client rueidis.Client) (masters map[string]string, evicts string, err error) {
-	masters, nodes := map[string]string{}, client.Nodes()
-	var failed error
+// Masters asks all servers at once: of each that answers, by its address, its run if it is a master or the only
+// server, and else "". evicts is the policy by which a master drops keys when it is full, if one does. The error names
+// those that do not answer.
+func Masters(ctx context.Context, client rueidis.Client) (runs map[string]string, evicts string, err error) {
+	nodes := client.Nodes()
+	var mu sync.Mutex // of the results
+	var all sync.WaitGroup
+	runs = map[string]string{}
 	for address, node := range nodes {
-		info, err := node.Do(ctx, node.B().Info().Build()).ToString()
-		if err != nil {
-			failed = err
-		} else if len(nodes) == 1 || strings.Contains(info, "role:master") {
-			masters[address] = infoOf(info, "run_id")
-			if policy := infoOf(info, "maxmemory_policy"); policy != "noeviction" {
-				evicts = policy
+		all.Go(func() {
+			info, failed := node.Do(ctx, node.B().Info().Build()).ToString()
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case failed != nil:
+				err = errors.Join(err, fmt.Errorf("%w: %s: %w", ErrAway, address, failed))
+			case len(nodes) > 1 && !strings.Contains(info, "role:master"):
+				runs[address] = ""
+			default:
+				runs[address] = infoOf(info, "run_id")
+				if policy := infoOf(info, "maxmemory_policy"); policy != "noeviction" {
+					evicts = policy
+				}
 			}
-		}
+		})
 	}
-	if len(masters) == 0 {
-		return nil, "", fmt.Errorf("%w: no master: %v", ErrAway, failed)
-	}
-	return masters, evicts, nil
+	all.Wait()
+	return runs, evicts, err
 }
 
 func infoOf(info, name string) string {
@@ -158,14 +166,18 @@ func infoOf(info, name string) string {
 	return value
 }
 
-// Changed adds the masters of now to those known, and reports whether one is new: it may
-// lack the last writes.
+// Changed adds the masters of now to those known, forgets those that are none any more, and reports whether one is new:
+// it may lack the last writes.
 func Changed(known, now map[string]string) bool {
-	changed := false
+	changed, first := false, len(known) == 0
 	for address, run := range now {
-		changed = changed || len(known) > 0 && known[address] != run
+		if run == "" {
+			delete(known, address)
+			continue
+		}
+		changed = changed || !first && known[address] != run
+		known[address] = run
 	}
-	maps.Copy(known, now)
 	return changed
 }
 

@@ -139,7 +139,10 @@ func Scan(ctx context.Context, client rueidis.Client, pattern string, use func(n
 	if err != nil {
 		return err
 	}
-	for address := range masters {
+	for address, run := range masters {
+		if run == "" { // a replica
+			continue
+		}
 		node := client.Nodes()[address]
 		if node == nil {
 			return fmt.Errorf("exposure: scan Redis %s: it has left the cluster", address)
