@@ -52,11 +52,15 @@ func (c *backupCmd) make(co *stdio) {
 		owner = must.Get(datadir.OwnerOf(c.Data))
 	}
 	aside := filepath.Clean(c.To) + unfinished
+	own := datadir.Holder{Command: "backup"}
 	if m, err := datadir.ReadManifest(aside); err == nil && m != nil && m.Unfinished {
+		killed := must.Get(datadir.AcquireUnchecked(aside, own)) // fails while it goes on
 		must.Do(os.RemoveAll(aside))
+		_ = killed.Close() // has no file to remove
 	}
 	must.Do(os.Mkdir(aside, 0o700))
 	c.To = aside
+	defer must.Get(datadir.AcquireUnchecked(aside, own)).Close()
 	if err := must.Catch(func() {
 		must.Do(datadir.Manifest{Unfinished: true}.Write(aside))
 		c.copy(co)
@@ -65,11 +69,12 @@ func (c *backupCmd) make(co *stdio) {
 	}
 	if !c.NoVerify {
 		verify := verifyCmd{Data: aside}
-		if err := holding(datadir.AcquireUnchecked, aside, "verify", func() { verify.verify(co) }); err != nil {
+		if err := must.Catch(func() { verify.verify(co) }); err != nil {
 			must.Do(errors.Join(err, fmt.Errorf("the copy is in %s; --no-verify makes a backup all the same", aside)))
 		}
 	}
-	must.Do(errors.Join(datadir.Record(aside), owner.Give(aside), syncFS(aside)))
+	// Marked as finished once it is synced: one that is killed meanwhile is replaced by the next.
+	must.Do(errors.Join(owner.Give(aside), syncFS(aside), datadir.Record(aside)))
 }
 
 // name gives the directory that make has filled its name.

@@ -107,8 +107,8 @@ func TestLockRemoved(t *testing.T) {
 	s.stop()
 }
 
-// TestBackupInterrupted: a backup that a signal ends leaves nothing, and one that is killed
-// leaves a directory that no command takes for a backup.
+// TestBackupInterrupted: a backup goes on when a second one of the same name is refused. One that a signal ends leaves
+// nothing, and one that is killed leaves a directory that no command takes for a backup.
 func TestBackupInterrupted(t *testing.T) {
 	t.Parallel()
 	// Reports that are not flushed for an hour: the backup waits for them.
@@ -125,6 +125,7 @@ func TestBackupInterrupted(t *testing.T) {
 			_, err := os.Stat(filepath.Join(to+".unfinished", datadir.Catalogue))
 			return err == nil
 		})
+		fails(t, s.binary, ".unfinished is in use by process", "backup", "--data", s.data, to)
 		testbed.OK(t, cmd.Process.Signal(end))
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()

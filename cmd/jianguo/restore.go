@@ -40,8 +40,8 @@ func (c *restoreCmd) Run(co *stdio) error {
 		b.make(co)
 		if replaces {
 			kept := to + "." + time.Now().UTC().Format("20060102T150405Z")
-			fmt.Fprintf(co.err, "what was in %s is kept in %s\n", to, kept)
 			must.Do(os.Rename(to, kept))
+			fmt.Fprintf(co.err, "what was in %s is kept in %s\n", to, kept)
 		}
 		must.Do(b.name(to))
 		must.Get(fmt.Fprintf(co.out, "%s is %s\n", to, what))
