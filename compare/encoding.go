@@ -28,6 +28,9 @@ func (s *Sketch) AppendBinary(b []byte) []byte {
 	return b
 }
 
+// ErrVersion says that a sketch is not of a version that DecodeSketch reads.
+var ErrVersion = errors.New("not an encoded sketch: unknown version")
+
 // DecodeSketch reads an encoding. Damaged or hostile bytes give an error, never a panic or a large allocation.
 func DecodeSketch(b []byte) (s Sketch, err error) {
 	wrong := func(what string) (Sketch, error) { return Sketch{}, errors.New("not an encoded sketch: " + what) }
@@ -35,7 +38,7 @@ func DecodeSketch(b []byte) (s Sketch, err error) {
 	if len(b) > 0 && b[0] == 1 {
 		sizes, before, behind = append(sizes, new(uint32), new(uint32)), 8, 40
 	} else if len(b) == 0 || b[0] != version {
-		return wrong("unknown version")
+		return s, ErrVersion
 	}
 	if b = b[1:]; len(b) == 0 {
 		return s, nil

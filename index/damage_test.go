@@ -156,6 +156,35 @@ func TestOtherFormat(t *testing.T) {
 	}
 }
 
+// TestOtherBuild: a catalogue of format 1 with other columns, or with sketches that this build cannot read, is refused
+// when it is opened, not with the first article, and no file of it changes.
+func TestOtherBuild(t *testing.T) {
+	for _, change := range []string{
+		"DROP INDEX clusters_by_follows; ALTER TABLE clusters DROP COLUMN follows",
+		"ALTER TABLE clusters ADD COLUMN later INTEGER",
+		"DROP TABLE reviews",
+		"UPDATE items SET sketch = x'63' WHERE ordinal = 1",
+		"UPDATE items SET sketch = x'63' WHERE ordinal = 19",
+	} {
+		dir := t.TempDir()
+		x := openTest(t, dir, nil)
+		fill(t, x, 1, 20)
+		testbed.OK(t, errors.Join(x.Snapshot(t.Context()), x.Close()))
+		db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Writes, "FULL")
+		testbed.OK(t, err)
+		_, err = db.Exec(change)
+		testbed.OK(t, errors.Join(err, db.Close()))
+		before := filesOf(t, dir)
+		if x, err := Open(t.Context(), Config{Dir: dir}); err == nil {
+			t.Errorf("%s: opened, %v", change, x.Close())
+		} else if text := err.Error(); !strings.Contains(text, "start the jianguo that wrote it") {
+			t.Errorf("%s: %s", change, text)
+		} else if !maps.Equal(before, filesOf(t, dir)) {
+			t.Errorf("%s: files have changed", change)
+		}
+	}
+}
+
 // filesOf reads the files of a directory.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"jianguo/compare"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
@@ -31,6 +32,12 @@ func (x loader) load(ctx context.Context) {
 	x.policies.Store(new(must.Get(sources.InForce(ctx, x.reader))))
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
+	for _, ordinal := range []uint32{1, x.nextOrdinal - 1} { // to read all would take too long
+		_, err := resident.ReadPosting(ctx, x.reader, x.recipe.Load().overlay.Compared(), ordinal)
+		if errors.Is(err, compare.ErrVersion) {
+			must.Do(fmt.Errorf("%w: %s", err, otherBuild))
+		}
+	}
 	x.loadItems(ctx)
 }
 

@@ -15,13 +15,16 @@ var schema string
 // format is the number of the layout in schema.sql: SQLite's user_version in the header of the file.
 const format = 1
 
+// otherBuild says what to do about a catalogue that this program cannot read.
+const otherBuild = "start the jianguo that wrote it, or start with an empty data directory; if no other one wrote " +
+	"it, the file is damaged"
+
 // openWriter opens the file of a catalogue, and creates it if there is none. It does not touch a file of another
 // format. It panics on errors (must).
 func (x *Index) openWriter(ctx context.Context, path, synchronous string) {
 	if have, ok := sqlite.Format(path); ok && have != format {
-		must.Do(fmt.Errorf("%s has format %d, and this jianguo reads and writes format %d only: start the jianguo "+
-			"that wrote it, or start with an empty data directory; if no other one wrote it, the file is damaged", path,
-			have, format))
+		must.Do(fmt.Errorf("%s has format %d, and this jianguo reads and writes format %d only: %s", path, have, format,
+			otherBuild))
 	}
 	must.Do(sqlite.CheckHeader(path))
 	must.Do(sqlite.Create(ctx, path, pageSize, format))
@@ -33,4 +36,9 @@ func (x *Index) openWriter(ctx context.Context, path, synchronous string) {
 		_, err = x.writer.ExecContext(ctx, "BEGIN IMMEDIATE;\n"+schema+"COMMIT;")
 	}
 	must.Dof(err, "%s", path)
+	other, err := sqlite.OtherColumns(ctx, x.writer, schema)
+	must.Dof(err, "%s", path)
+	if len(other) > 0 {
+		must.Do(fmt.Errorf("%s and this jianguo differ by the column %s: %s", path, other[0], otherBuild))
+	}
 }

@@ -44,7 +44,6 @@ func (c *reindexCmd) reindex(co *stdio, seg *segment.Segmenter) (report *index.R
 	where := reachFlags{Data: c.Data, busAccess: c.busAccess}
 	if lock := must.Get(where.acquire("reindex")); lock != nil {
 		err := must.Catch(func() { report = reindexAlone(co, seg, c.Data) })
-		err = wrap.Err(err, "not finished; completed work is kept, run it again to continue")
 		must.Do(errors.Join(err, lock.Close()))
 		return report
 	}
@@ -59,6 +58,7 @@ func reindexAlone(co *stdio, seg *segment.Segmenter, dir string) *index.ReindexR
 	bar := co.progress.stages("reindexing")
 	report, err := x.Reindex(co.ctx, index.ReindexConfig{Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg),
 		Logger: co.log, Progress: func(done, total int64) { bar("items", done, total) }}, func() {})
+	err = wrap.Err(err, "not finished; completed work is kept, run it again to continue")
 	if err == nil {
 		err = datadir.Record(dir)
 	}

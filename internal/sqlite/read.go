@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"jianguo/internal/must"
@@ -79,6 +80,22 @@ func All[T any](ctx context.Context, db Querier, columns func(*T) []any, query s
 // Column reads the only column of a query.
 func Column[T any](ctx context.Context, db Querier, query string, args ...any) ([]T, error) {
 	return All(ctx, db, func(v *T) []any { return []any{v} }, query, args...)
+}
+
+// OtherColumns returns the columns, as table.column, that only one has: the tables of db, or those that a schema makes.
+func OtherColumns(ctx context.Context, db Querier, schema string) ([]string, error) {
+	const columns = `SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`
+	return must.Try(func() []string {
+		empty := must.Get(sql.Open(driverName, ":memory:"))
+		defer empty.Close()
+		empty.SetMaxOpenConns(1)
+		must.Get(empty.ExecContext(ctx, schema))
+		want, have := must.Get(Column[string](ctx, empty, columns)), must.Get(Column[string](ctx, db, columns))
+		return slices.DeleteFunc(slices.Concat(want, have), func(c string) bool {
+			return slices.Contains(want, c) && slices.Contains(have, c)
+		})
+	})
 }
 
 // List is a list as json_each reads it.
