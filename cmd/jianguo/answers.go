@@ -93,8 +93,8 @@ func (s *service) answer(m *nats.Msg, v any) {
 func (s *service) reindex(recipe string) *index.ReindexReport {
 	seg := must.Get(s.flags.segmenter())
 	if seg.Recipe() != recipe {
-		must.Do(fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe "+
-			"%s, and those of this command %s: change the files of the service, and name them here",
+		must.Do(fmt.Errorf("the version of the service, with the files of --user-dict and --residue that it was "+
+			"started with, makes recipe %s, and this command %s: start it with this version, and name its files here",
 			seg.Recipe(), recipe))
 	}
 	report := must.Get(s.index.Reindex(context.Background(), index.ReindexConfig{Recipe: recipe,
