@@ -193,7 +193,8 @@ func TestClusters(t *testing.T) {
 			t.Errorf("%s: %d clusters, want %d", query, len(page.Clusters), n)
 		}
 	}
-	for query, field := range map[string]string{"sort=best": "sort", "search=" + strings.Repeat("x", 1025): "search", "size=1": "size", "size=x": "size", "limit=201": "limit", "limit=0": "limit",
+	ofSize := want[clusterPage](r, 200, "GET", "/clusters?sort=size&limit=1", nil).Next
+	for query, field := range map[string]string{"sort=first&cursor=" + ofSize: "cursor", "sort=best": "sort", "search=" + strings.Repeat("x", 1025): "search", "size=1": "size", "size=x": "size", "limit=201": "limit", "limit=0": "limit",
 		"since=yesterday": "since", "cursor=%00": "cursor", "cursor=abcd": "cursor", "cursor=AAAA": "cursor"} {
 		if p := want[Problem](r, 400, "GET", "/clusters?"+query, nil); p.Field != field {
 			t.Errorf("%s: field %q", query, p.Field)

@@ -248,7 +248,8 @@ func TestSuspects(t *testing.T) {
 	if p := want[page](r, 200, "GET", "/suspects?source=nobody", nil); len(p.Suspects) != 0 {
 		t.Errorf("of an unknown source: %+v", p)
 	}
-	for query, field := range map[string]string{"limit=0": "limit", "limit=201": "limit", "sort=size": "sort", "cursor=x": "cursor", "cursor=%00": "cursor"} {
+	ofNew := want[page](r, 200, "GET", "/suspects?sort=new&limit=1", nil).Next
+	for query, field := range map[string]string{"cursor=" + ofNew: "cursor", "limit=0": "limit", "limit=201": "limit", "sort=size": "sort", "cursor=x": "cursor", "cursor=%00": "cursor"} {
 		if p := want[Problem](r, 400, "GET", "/suspects?"+query, nil); p.Field != field {
 			t.Errorf("%s: field %q", query, p.Field)
 		}

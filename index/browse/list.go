@@ -60,7 +60,7 @@ func (b *Model) listClusters(ctx context.Context, q *ClusterQuery) *ClusterPage 
 	from, where := b.clustersFrom(ctx, q, column)
 	if q.Cursor != "" {
 		var c clusterCursor
-		decodeCursor(q.Cursor, &c)
+		decodeCursor(q.Cursor, column, &c)
 		where.and(`(`+column+`, cluster) < (?, ?)`, c.Value, c.ID)
 	}
 	type row struct {
@@ -77,7 +77,7 @@ func (b *Model) listClusters(ctx context.Context, q *ClusterQuery) *ClusterPage 
 	page := new(ClusterPage)
 	if len(rows) > limit {
 		rows = rows[:limit]
-		page.Next = encodeCursor(clusterCursor{rows[limit-1].value, rows[limit-1].ID})
+		page.Next = encodeCursor(column, clusterCursor{rows[limit-1].value, rows[limit-1].ID})
 	}
 	var ordinals []uint32
 	for _, r := range rows {

@@ -62,7 +62,7 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 			start = -1
 		}
 		at := suspectCursor{Error: start}
-		decodeCursor(q.Cursor, &at)
+		decodeCursor(q.Cursor, q.order(), &at)
 		fits := b.fits(ctx, q)
 		page := new(SuspectPage)
 		page.Waiting = count(ctx, b.reader, "suspects", `SELECT count(*) FROM queue WHERE `+fits.text, fits.args...)
@@ -72,8 +72,8 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 			if at.Rest {
 				in = `source NOT IN (` + watched + `)`
 			}
-			if b.suspects(ctx, page, &at, q.New, in, fits, limit) {
-				page.Next = encodeCursor(at)
+			if b.suspects(ctx, page, &at, q, in, fits, limit) {
+				page.Next = encodeCursor(q.order(), at)
 				return page
 			}
 			if at.Rest {
@@ -88,7 +88,7 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 func (b *Model) Place(ctx context.Context, q SuspectQuery, row *SuspectRow) (place, rows int, err error) {
 	err = must.Catch(func() {
 		var at suspectCursor
-		decodeCursor(row.Cursor, &at)
+		decodeCursor(row.Cursor, q.order(), &at)
 		before, _, order := queueOrder(q.New)
 		fits, watched := b.fits(ctx, q), `source IN (`+b.watched(ctx)+`)`
 		query := `SELECT count(*), 1 + count(*) FILTER (WHERE ? AND ` + watched + ` OR ` + watched + ` = ?
@@ -115,6 +115,9 @@ func (b *Model) fits(ctx context.Context, q SuspectQuery) conditions {
 	return fits
 }
 
+// order names the order of rows, in cursors.
+func (q *SuspectQuery) order() string { return map[bool]string{false: "likely", true: "new"}[q.New] }
+
 // queueOrder is how rows compare that come before and after another one, and their order.
 func queueOrder(most bool) (before, after, order string) {
 	if most {
@@ -126,13 +129,13 @@ func queueOrder(most bool) (before, after, order string) {
 // suspects appends rows of one half of the queue from a position on, and moves
 // the position. Full: the page is full, and there are more rows.
 func (b *Model) suspects(
-	ctx context.Context, page *SuspectPage, at *suspectCursor, most bool, in string, fits conditions, limit int,
+	ctx context.Context, page *SuspectPage, at *suspectCursor, q SuspectQuery, in string, fits conditions, limit int,
 ) (full bool) {
 	type head struct {
 		ordinal, series uint32
 		error           float64
 	}
-	_, after, order := queueOrder(most)
+	_, after, order := queueOrder(q.New)
 	query := `SELECT ordinal, series, error FROM queue q
 		WHERE (error, ordinal) ` + after + ` (?, ?) AND ` + in + ` AND ` + fits.text + `
 		AND ` + headOf(order, fits) + `
@@ -149,7 +152,8 @@ func (b *Model) suspects(
 			at.Error, at.Ordinal = h.error, h.ordinal
 			row := b.suspectRow(ctx, h.ordinal, h.series, fits, order)
 			if len(row.Items) > 0 {
-				row.Error, row.Watched, row.Family, row.Cursor = h.error, !at.Rest, h.series, encodeCursor(at)
+				row.Error, row.Watched, row.Family = h.error, !at.Rest, h.series
+				row.Cursor = encodeCursor(q.order(), at)
 				page.Rows = append(page.Rows, row)
 			}
 		}

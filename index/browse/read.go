@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
@@ -31,20 +32,21 @@ func (c *conditions) and(condition string, args ...any) {
 	c.text, c.args = c.text+condition, append(c.args, args...)
 }
 
-func encodeCursor(position any) string {
-	return base64.RawURLEncoding.EncodeToString(must.Get(json.Marshal(position)))
+// encodeCursor names the order, which the position has a meaning in.
+func encodeCursor(order string, position any) string {
+	return order + "." + base64.RawURLEncoding.EncodeToString(must.Get(json.Marshal(position)))
 }
 
-// decodeCursor reads where a page begins, unless it is the first.
-func decodeCursor(cursor string, position any) {
+// decodeCursor reads where a page of an order begins, unless it is the first.
+func decodeCursor(cursor, order string, position any) {
 	if cursor == "" {
 		return
 	}
-	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(cursor, order+"."))
 	if err == nil {
 		err = json.Unmarshal(b, position)
 	}
 	if err != nil {
-		must.Do(fmt.Errorf("cursor %q is not one that a page gave: %w", cursor, verdict.ErrQuery))
+		must.Do(fmt.Errorf("cursor %q is of no page of this order: %w", cursor, verdict.ErrQuery))
 	}
 }
