@@ -151,12 +151,6 @@ func (b *Model) Lag(ctx context.Context) (lists, search uint64, err error) {
 	return lists, search, err
 }
 
-// resolve follows merges to the cluster that a cluster is now part of.
-func resolve(cat *index.Index, cluster uint32) uint32 {
-	cluster, _ = cat.Lead(cluster)
-	return cluster
-}
-
 // briefs reads versions in the order given; unknown ones are left out.
 func (b *Model) briefs(ctx context.Context, ordinals []uint32) (out []index.Brief) {
 	known := must.Get(b.cat.Briefs(ctx, ordinals))

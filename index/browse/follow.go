@@ -52,8 +52,8 @@ func (w *follower) take(s *listedEvent) {
 		clusters = w.everIn(s.id, clusters)
 	}
 	for _, c := range clusters {
-		if c != 0 {
-			w.touched[c], w.touched[resolve(w.cat, c)] = true, true
+		if resolved, _ := w.cat.Lead(c); c != 0 {
+			w.touched[c], w.touched[resolved] = true, true
 		}
 	}
 	if s.cause == verdict.CauseRevision {

@@ -72,14 +72,15 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 			if at.Rest {
 				in = `source NOT IN (` + watched + `)`
 			}
-			if b.suspects(ctx, page, &at, q, in, fits, limit) {
+			switch full, end := b.suspects(ctx, page, &at, q, in, fits, limit); {
+			case full:
 				page.Next = encodeCursor(q.order(), at)
 				return page
-			}
-			if at.Rest {
+			case end && at.Rest:
 				return page
+			case end:
+				at = suspectCursor{Rest: true, Error: start}
 			}
-			at = suspectCursor{Rest: true, Error: start}
 		}
 	})
 }
@@ -127,10 +128,10 @@ func queueOrder(most bool) (before, after, order string) {
 }
 
 // suspects appends rows of one half of the queue from a position on, and moves
-// the position. Full: the page is full, and there are more rows.
+// the position. full: the page is full, and there are more rows; end: that half has no more.
 func (b *Model) suspects(
 	ctx context.Context, page *SuspectPage, at *suspectCursor, q SuspectQuery, in string, fits conditions, limit int,
-) (full bool) {
+) (full, end bool) {
 	type head struct {
 		ordinal, series uint32
 		error           float64
@@ -140,27 +141,22 @@ func (b *Model) suspects(
 		WHERE (error, ordinal) ` + after + ` (?, ?) AND ` + in + ` AND ` + fits.text + `
 		AND ` + headOf(order, fits) + `
 		ORDER BY ` + order + ` LIMIT ?`
+	asked := limit - len(page.Rows) + 1
+	args := slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{asked})
 	columns := func(h *head) []any { return []any{&h.ordinal, &h.series, &h.error} }
-	for {
-		asked := limit - len(page.Rows) + 1
-		args := slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{asked})
-		heads := must.Get(sqlite.All(ctx, b.reader, columns, query, args...))
-		for _, h := range heads {
-			if len(page.Rows) == limit {
-				return true
-			}
-			at.Error, at.Ordinal = h.error, h.ordinal
-			row := b.suspectRow(ctx, h.ordinal, h.series, fits, order)
-			if len(row.Items) > 0 {
-				row.Error, row.Watched, row.Family = h.error, !at.Rest, h.series
-				row.Cursor = encodeCursor(q.order(), at)
-				page.Rows = append(page.Rows, row)
-			}
+	heads := must.Get(sqlite.All(ctx, b.reader, columns, query, args...))
+	for _, h := range heads {
+		if len(page.Rows) == limit {
+			return true, false
 		}
-		if len(heads) < asked {
-			return false
+		at.Error, at.Ordinal = h.error, h.ordinal
+		row := b.suspectRow(ctx, h.ordinal, h.series, fits, order)
+		if len(row.Items) > 0 { // else those asked for do not fill the page
+			row.Error, row.Watched, row.Family, row.Cursor = h.error, !at.Rest, h.series, encodeCursor(q.order(), at)
+			page.Rows = append(page.Rows, row)
 		}
 	}
+	return false, len(heads) < asked
 }
 
 // suspectRow reads a row; one that was decided a moment ago has no items.

@@ -60,7 +60,7 @@ func readStory(ctx context.Context, b *Model, cluster uint32, members int) *Stor
 				view.Told = founder
 			}
 			against := view.Told.Against
-			if b.cat.ClusterOf(against) != resolve(b.cat, t.Follows) {
+			if follows, _ := b.cat.Lead(t.Follows); b.cat.ClusterOf(against) != follows {
 				view.Told = nil // an editor lets it follow another one
 			} else {
 				view.Against = must.Get(b.cat.Briefs(ctx, []uint32{against}))[against]
