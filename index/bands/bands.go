@@ -38,15 +38,6 @@
 // never wait for it and never see half of a posting list. A fingerprint that is
 // added or removed while a look-up runs may be found or not.
 //
-// # Size
-//
-// Four postings a fingerprint, of 10 bytes, one a key, of 8, and slack: 46 to
-// 49 bytes a fingerprint at 10 million, 45 at 100 million, 58 to 63 at one
-// million, outside of the garbage collector's heap. A page that was replaced (120 KB
-// at 10 million fingerprints, 1.2 MB at 100 million) stays until the collector
-// finds that no look-up reads it. An empty index takes next to nothing; the first
-// postings cost up to 3 KB each, 14 MB by the time all pages are in use.
-//
 // # Pages
 //
 // See package buckets for how postings lie in memory and for the format of their pages. A
@@ -112,9 +103,6 @@ func rotate(x uint64, band int) uint64 { return bits.RotateLeft64(x, bandBits*ba
 // more: where that is possible (a replay over a snapshot), call Remove first. Add panics
 // beyond buckets.MaxOrdinal.
 func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
-	for i, t := range b.bands {
-		t.Prefetch(uint16(rotate(uint64(fp), i) >> 48))
-	}
 	for i, t := range b.bands {
 		t.Append(rotate(uint64(fp), i), ordinal)
 	}

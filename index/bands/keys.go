@@ -12,19 +12,10 @@ import (
 // Like Add, it adds a posting that is there already once more; where that can be,
 // call RemoveKeys first.
 func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
-	b.PrefetchKeys(keys)
 	for i, k := range keys {
 		if !known(keys[:i], k) {
 			b.keys.Append(k, ordinal)
 		}
-	}
-}
-
-// PrefetchKeys prefetches the places of the buckets of keys: a hint, for a caller that
-// has other work to do before it calls Candidates.
-func (b *Bands) PrefetchKeys(keys []uint64) {
-	for _, k := range keys {
-		b.keys.Prefetch(uint16(k >> 48))
 	}
 }
 

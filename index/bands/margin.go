@@ -229,10 +229,8 @@ func (m *margin) widen(s subset, from, n int) {
 //
 // A posting in the bucket of a probe is a hit if the differences in that band,
 // in that and the next, and in those and the one after, cost less than one,
-// two and three quarters of maxS. Where probes reach that quarter, this loses
-// nothing: going round the four bands, every posting that costs less than maxS in all
-// meets these bounds from some band on (the pigeonring principle). 32 inline bits
-// decide it, mostly the first 16 of them.
+// two and three quarters of maxS (the package comment says why this loses nothing
+// where probes reach that quarter). 32 inline bits decide it, mostly the first 16.
 func (m *margin) scan(probe int) {
 	s, v := m.probes[probe], m.view(int32(probe))
 	band := s.band()

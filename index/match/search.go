@@ -22,8 +22,6 @@ type Proposal struct {
 // passage or all figures. Of a family of thousands it finds the nearest. Each stands once, the smallest S first.
 func (m *Matcher) Propose(q *Query) []Proposal {
 	a, keys, passages := q.Article, q.Article.Sketch.Keys(), q.Article.Sketch.PassageKeys()
-	m.Bands.PrefetchKeys(keys)
-	m.Bands.PrefetchKeys(passages)
 	postings := m.Bands.Among(func(o uint32) bool {
 		return m.Rows.Alive(m.policy, o, m.Clusters.Resolve(m.Rows.Cluster(o)), q.At)
 	})

@@ -14,10 +14,6 @@
 // A narrow table knows keys by their upper 48 bits only, 8 bytes a posting. That is
 // enough where the caller checks each posting against the catalogue.
 //
-// Size: 10 bytes a posting, 8 of a narrow table, and slack: 11.5 to 12.3 bytes
-// at 10 million, 11.3 at 100 million, narrow ones 9.2 to 9.8 and 9.0. A page
-// costs at least 3 KB once it is used, and there are 1,024.
-//
 // One goroutine at a time may change a table. The memory of a block is released some time
 // after the last View of it is unreachable, so that look-ups never wait. A function that
 // reads a View keeps it alive to its end (View.KeepAlive).
