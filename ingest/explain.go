@@ -98,7 +98,7 @@ func (x *Explanation) propose(q, c *index.Article, p *index.Policy) {
 		if p.Rules == index.RulesHamming {
 			return
 		}
-		add(index.ByMargin, x.S <= p.MaxS, "S %.2f, at most %g, if the search gets there within its budget", x.S,
+		add(index.ByMargin, x.S < p.MaxS, "S %.2f, below %g, if the search gets there within its budget", x.S,
 			p.MaxS)
 	}
 	shared := func(rule index.Rule, q, c []uint64) {

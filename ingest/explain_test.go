@@ -93,3 +93,16 @@ func sampleLines(t *testing.T, name string) iter.Seq[[]byte] {
 	}
 	return bytes.Lines(file)
 }
+
+// TestExplainBound: the search finds what is below the bound of S, not at it.
+func TestExplainBound(t *testing.T) {
+	seg, policy := fixture.Shipped(), index.DefaultPolicy()
+	earlier := &ingest.Item{ID: "a", Body: "云崖市图书馆新馆周六上午正式开放，首日接待读者一万两千人，少儿区门口排起了长队。"}
+	later := &ingest.Item{ID: "b", Body: "云崖市图书馆新馆上周六上午正式开放，首日接待读者八千人，少儿区排起长队，开放到晚上九点。"}
+	policy.MaxS = ingest.Explain(seg, policy, index.English, later, earlier).S
+	for _, p := range ingest.Explain(seg, policy, index.English, later, earlier).Proposals {
+		if p.Rule == index.ByMargin && (p.Met || policy.MaxS == 0) {
+			t.Errorf("%+v", p)
+		}
+	}
+}
