@@ -28,11 +28,6 @@
 // ARCHITECTURE.md lists them; `jianguo verify` proves them on a data directory. Resident data can
 // be derived from the files. A failed batch is rolled back in memory too.
 //
-// # Judging
-//
-// CompareAhead compares an article ahead of time, concurrently with the writer. Add
-// gives the same verdict with it and without. Package match explains why.
-//
 // # Memory
 //
 // Each item has these resident entries: four postings in the bands; one posting for

@@ -37,11 +37,6 @@
 // Any number of look-ups run beside the one writer: the caller serialises writers. They
 // never wait for it and never see half of a posting list. A fingerprint that is
 // added or removed while a look-up runs may be found or not.
-//
-// # Pages
-//
-// See package buckets for how postings lie in memory and for the format of their pages. A
-// snapshot holds those of Stored: package resident writes and loads them.
 package bands
 
 import (

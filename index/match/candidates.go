@@ -170,8 +170,7 @@ func (c *comparing) makeFacts(ctx context.Context, best *candidate) (err error) 
 // candidates are the proposals that stand for a living cluster, without those
 // whose outlines show that they are unrelated.
 //
-// Nine in ten proposals of a large index are unrelated: their fingerprints are near
-// by chance. They take no place among those that are judged, nor among those whose
+// Unrelated ones take no place among those that are judged, nor among those whose
 // texts are compared, so that a verdict does not depend on how many there are. It
 // does not depend on what is in memory either: sketches show the same as outlines.
 func (c *comparing) candidates(proposals []Proposal) []*candidate {

@@ -5,9 +5,6 @@
 // One writer at a time changes rows and clusters; any number of readers run
 // beside it and never wait for long. A reader may see the rows of a batch that is
 // still being committed.
-//
-// Size: 68 bytes a version outside of the garbage collector's heap, in chunks of
-// 65,536 ordinals; 16 bytes until the outlines have been read after a start.
 package resident
 
 import (
