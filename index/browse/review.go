@@ -15,14 +15,18 @@ import (
 // Draw lists a random draw of the rejections without a review that arrived on the day of a time; of no day, the last
 // rejections that were published before what they repeat: their text may be the original.
 func (b *Model) Draw(ctx context.Context, day time.Time, limit int) ([]index.Brief, error) {
-	query, of := `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`, dayOf(day.UnixMilli())
+	query, of := `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot`, dayOf(day.UnixMilli())
 	if day.IsZero() {
-		query, of = `SELECT ordinal FROM rejected WHERE early AND ? ORDER BY ordinal DESC LIMIT ?`, 1
+		query, of = `SELECT ordinal FROM rejected WHERE early AND ? ORDER BY ordinal DESC`, 1
 	}
 	return must.Try(func() []index.Brief {
 		var ordinals []uint32
-		for _, o := range must.Get(sqlite.Column[uint32](ctx, b.reader, query, of, 4*limit+200)) {
-			if v, _ := b.cat.State(o); v != verdict.Duplicate || len(ordinals) == limit {
+		for r := range sqlite.Rows(ctx, b.reader, query, of) {
+			var o uint32
+			if must.Do(r.Scan(&o)); len(ordinals) == limit {
+				break
+			}
+			if v, _ := b.cat.State(o); v != verdict.Duplicate {
 				continue
 			}
 			reviewed := count(ctx, b.cat.Tables(), "draw rejections", `SELECT count(*) FROM reviews WHERE ordinal = ?1

@@ -93,3 +93,28 @@ func TestReviewsAndPolicies(t *testing.T) {
 	}
 	mustVerify(t, x)
 }
+
+// TestDrawBehindReviews: however many rejections of a day have been reviewed, the others are drawn.
+func TestDrawBehindReviews(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	const items = 240
+	for i := range uint64(items) {
+		a := article(fmt.Sprint("i", i), "same", 0xf0f0f0f0f0f0f0f0)
+		_, err := x.Add(t.Context(), []verdict.Mutation{{Seq: i + 1, At: testStart, Article: a}})
+		testbed.OK(t, err)
+	}
+	b := openModel(t, x)
+	defer func() { _ = b.Close() }()
+	testbed.OK(t, b.FollowLists(t.Context()))
+	for left := items - 1; left >= 0; left-- { // the first one leads
+		drawn, err := b.Draw(t.Context(), testStart, 1)
+		if err != nil || len(drawn) != min(left, 1) {
+			t.Fatalf("%d left, %d drawn; %v", left, len(drawn), err)
+		}
+		for _, d := range drawn {
+			_, err := x.EditNow(t.Context(), &index.Edit{Review: &index.Review{Item: d.ID, Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "a"}})
+			testbed.OK(t, err)
+		}
+	}
+}
