@@ -32,7 +32,8 @@ const (
 // as the bus accepts must still fit as a dead letter.
 const deadRoom = 8 << 10
 
-// Bury stores a letter in DEAD on a subject, once for each id. What does not fit of the payload is left out.
+// Bury stores a letter in DEAD on a subject, once for each id within two minutes. What does not fit of the payload is
+// left out.
 func Bury(ctx context.Context, js jetstream.JetStream, subject, id string, l *DeadLetter,
 	options ...jetstream.PublishOpt) error {
 	msg := nats.NewMsg(subject)

@@ -180,8 +180,8 @@ func (s *Service) prepareAgain(ctx context.Context, batch []*job) error {
 	return g.Wait()
 }
 
-// bury stores a refused message in the stream DEAD, once however often it is
-// delivered.
+// bury stores a refused message in the stream DEAD; twice only if a restart within its batch takes longer than bus.Bury
+// remembers.
 func (s *Service) bury(ctx context.Context, j *job) error {
 	if j.buried {
 		return nil
