@@ -81,25 +81,27 @@ func withGates(publish []string) []string {
 var ErrRefused = errors.New("the bus refused the token, or wants one")
 
 // Connect connects to a bus in another process and checks that it accepts messages of
-// MinPayload bytes. A URL may carry the client's token: nats://TOKEN@host:4222.
-func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
-	nc, err := nats.Connect(url, append([]nats.Option{
+// MinPayload bytes. An address may carry the client's token: nats://TOKEN@host:4222.
+func Connect(address string, options ...nats.Option) (*nats.Conn, error) {
+	nc, err := nats.Connect(address, append([]nats.Option{
 		nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Timeout(5 * time.Second)}, options...)...)
-	switch {
+	switch bad := new(url.Error); {
+	case errors.As(err, &bad): // it quotes the address
+		err = bad.Err
 	case errors.Is(err, nats.ErrAuthorization):
 		err = ErrRefused
 	case errors.Is(err, nats.ErrNoServers):
 		err = fmt.Errorf("nothing answers there: is the service running? %w", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("bus %s: %w", RedactURL(url), err)
+		return nil, fmt.Errorf("bus %s: %w", RedactURL(address), err)
 	}
 	if limit := nc.MaxPayload(); limit < MinPayload {
 		nc.Close()
 		return nil, fmt.Errorf("bus %s: max_payload is %d bytes, items need at least %d: "+
-			"raise max_payload in the server's configuration", RedactURL(url), limit, MinPayload)
+			"raise max_payload in the server's configuration", RedactURL(address), limit, MinPayload)
 	}
-	useOwnInbox(nc, url)
+	useOwnInbox(nc, address)
 	return nc, nil
 }
 
@@ -133,10 +135,10 @@ func RetryWhileAway(ctx context.Context, log *slog.Logger, most time.Duration, f
 	}
 }
 
-var credentials = regexp.MustCompile(`//[^@/,]*@`)
+var credentials = regexp.MustCompile(`(^|,|//)[^@/,]*@`)
 
 // RedactURL leaves the token or password out of the address of a bus.
-func RedactURL(url string) string { return credentials.ReplaceAllString(url, "//") }
+func RedactURL(url string) string { return credentials.ReplaceAllString(url, "$1") }
 
 // serverName is the name of an embedded server; clients recognise it by that.
 const serverName = "jianguo"
