@@ -101,7 +101,7 @@ func Connect(address string, options ...nats.Option) (*nats.Conn, error) {
 		return nil, fmt.Errorf("bus %s: max_payload is %d bytes, items need at least %d: "+
 			"raise max_payload in the server's configuration", RedactURL(address), limit, MinPayload)
 	}
-	useOwnInbox(nc, address)
+	useOwnInbox(nc)
 	return nc, nil
 }
 
@@ -166,12 +166,12 @@ func InboxOfSecret(secret string) string {
 
 // useOwnInbox sets the inbox of a client of an embedded bus. On an external bus the
 // inbox is for its operator to choose.
-func useOwnInbox(nc *nats.Conn, address string) {
+func useOwnInbox(nc *nats.Conn) {
 	if nc.ConnectedServerName() != serverName {
 		return
 	}
 	secret := nc.Opts.Token
-	if u, err := url.Parse(address); err == nil && u.User != nil {
+	if u, err := url.Parse(nc.ConnectedUrl()); err == nil && u.User != nil {
 		secret = u.User.Username()
 		if password, ok := u.User.Password(); ok {
 			secret = password

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"jianguo/internal/testbed"
 )
 
 // TestRetryWhileAwayEnds: a start that waits for its bus ends when it is told to.
@@ -39,5 +41,24 @@ func TestRedactURL(t *testing.T) {
 		if _, err := Connect(url); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Error(err)
 		}
+	}
+}
+
+// TestOwnInbox: a client has an inbox of its own, whether its token stands in an address with a scheme, without, or beside.
+func TestOwnInbox(t *testing.T) {
+	b, err := Start(Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Authenticate: func(secret, _ string) (User, bool) {
+		return UserOf("ann", secret, Platform), secret == "token"
+	}})
+	testbed.OK(t, err)
+	defer b.Close()
+	host := strings.TrimPrefix(b.URL(), "nats://")
+	for address, options := range map[string][]nats.Option{"nats://token@" + host: nil, "nats://ann:token@" + host: nil,
+		"token@" + host: nil, host: {nats.Token("token")}} {
+		nc, err := Connect(address, options...)
+		testbed.OK(t, err)
+		if inbox := nc.NewInbox(); !strings.HasPrefix(inbox, InboxOfSecret("token")+".") {
+			t.Errorf("%s: %s", address, inbox)
+		}
+		nc.Close()
 	}
 }
