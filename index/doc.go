@@ -39,16 +39,6 @@
 // 3 KB at least. A page that is being replaced is held twice. TestMemoryFormula
 // proves the bound. docs/OPERATIONS.md lists the memory of the whole service under Sizes.
 //
-// # Recipes
-//
-// A version is compared by its form: the one that it was judged by, or the one that
-// Reindex made of its kept text later (reindex.Overlay). Facts do not change.
-//
-// # Retention
-//
-// Sweep removes the postings of exemplars that are outside of the window, so the
-// memory of postings follows the window. Rows and ids are never removed.
-//
 // # Files
 //
 // index.db is the catalogue, SQLite in WAL mode. schema.sql describes its tables.

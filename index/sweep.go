@@ -16,7 +16,8 @@ import (
 // The sweep removes these postings to free memory and to shorten look-ups. It removes
 // two kinds of exemplars: those older than Policy.Cap, and founders that lead their own
 // cluster and were not touched for Policy.Window. Both can only return by a change of the
-// item or cluster (a revision, a merge, a decision), which posts them again.
+// item or cluster (a revision, a merge, a decision), which posts them again. Rows and ids
+// are never removed.
 
 // sweepGroup is the number of exemplars that are removed under one hold of the
 // writers' lock. sweepPause is the time for writers between two groups. Together

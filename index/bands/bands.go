@@ -129,8 +129,7 @@ const (
 
 // probes is how many keys a look-up tries at most in the four bands together, at the
 // present size. A probe reads every posting of a bucket, so its cost is proportional to the
-// size of the index, while later probes find less and less: of edited copies at S < 5 the 80
-// cheapest find 96 %, 160 find 98.5, 320 find 99.5. So there are 320 up to 5 million
+// size of the index, while later probes find less and less. So there are 320 up to 5 million
 // fingerprints (Full), then fewer in proportion down to 160 at 10 million; and past
 // 100 million (20 times Full) fewer again, so that a look-up visits no more postings
 // than it does there. The number falls in eight steps while the index doubles, so that
