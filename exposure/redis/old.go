@@ -49,8 +49,8 @@ func OpenOld(url, key string, logger *slog.Logger, use Import) (*Old, error) {
 		return nil, fmt.Errorf("--legacy-key %q: it must have %s once", key, userField)
 	}
 	option, err := rueidis.ParseURL(url)
-	if err != nil {
-		return nil, fmt.Errorf("--legacy-redis: %w", err)
+	if err != nil { // which may repeat a password
+		return nil, errors.New("--legacy-redis: the address cannot be read; want redis://[USER:PASSWORD@]HOST[:PORT][/DB]")
 	}
 	option.DisableCache, option.AlwaysRESP2, option.DisableRetry = true, true, true // works with every version
 	return &Old{key: key, option: option, logger: logger, use: use}, nil
