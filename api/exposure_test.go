@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"jianguo/internal/fixture"
@@ -501,5 +502,26 @@ func TestUnseeInParts(t *testing.T) {
 	}
 	if strings.Contains(string(problem), "nothing") {
 		t.Errorf("%s", problem)
+	}
+}
+
+// TestExposureFailed: while the store has failed, a report is to be repeated, and no client is told of whom it failed.
+func TestExposureFailed(t *testing.T) {
+	t.Parallel()
+	x := newExposureServer(t, exposure.Config{HealAfter: time.Hour, FlushAge: time.Hour, Fail: func(point string) error {
+		if point == "flush-write" {
+			return errors.New("no disk")
+		}
+		return nil
+	}}, nil)
+	x.json("/exposures", `{"user":"ann","kind":"seen","items":["a"]}`, 204)
+	if err := x.exposure.Flush(t.Context()); err == nil {
+		t.Fatal("it was flushed")
+	}
+	for _, path := range []string{"/exposures", "/exposures/explain"} {
+		rep := x.do("POST", path, `{"user":"u","kind":"seen","item":"a","items":["a"]}`)
+		if rep.status != 503 || rep.header.Get("Retry-After") == "" || strings.Contains(string(rep.body), "ann") {
+			t.Errorf("%s: %d %s", path, rep.status, rep.body)
+		}
 	}
 }

@@ -121,6 +121,7 @@ var (
 	ErrCorrupt    = state.ErrCorrupt // wrapped by every error about stored bytes that cannot be right
 	ErrExceptions = state.ErrExceptions
 	ErrNotReady   = errors.New("exposure: the store is still replaying its log")
+	ErrFailed     = errors.New("exposure: the store has failed") // until it has resumed
 )
 
 // defaultName is, in a policy file, the default history, and the scene of requests that name no listed one.

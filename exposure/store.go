@@ -216,7 +216,7 @@ func (s *Store) applyUntilFailure(ctx context.Context, last uint64) {
 // fail stops the store until it has resumed: after an error of the disk, what is in
 // memory may differ from what reached the file.
 func (s *Store) fail(err error) {
-	if s.failed.First(err) {
+	if s.failed.First(fmt.Errorf("%w: %w", ErrFailed, err)) {
 		s.cfg.Logger.Error(
 			"exposure: store failed; what was reported since its last flush will be read from the log again",
 			"err", err)
