@@ -452,3 +452,16 @@ func TestLateRead(t *testing.T) {
 		t.Error("it arrives later, and counts")
 	}
 }
+
+// TestQuestionsWithoutRedis: what cannot be answered because the Redis is away is to be asked again.
+func TestQuestionsWithoutRedis(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	c := f.two[0].fleet.Redis.Client
+	_ = c.Do(t.Context(), c.B().Arbitrary("SHUTDOWN", "NOSAVE").Build()).Error() // there is no answer
+	_, query := f.two[0].Query(t.Context(), "u", "", []string{"a"})
+	_, explain := f.two[0].Explain(t.Context(), "u", "a", "")
+	if !errors.Is(query, ErrAway) || !errors.Is(explain, ErrAway) {
+		t.Errorf("%v; %v", query, explain)
+	}
+}

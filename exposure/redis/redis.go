@@ -220,7 +220,7 @@ func (r *Conn) Read(ctx context.Context, headsOnly bool, addrs ...state.Address)
 		if bad, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(bad.Error(), noHash) {
 			out[i].Stored, out[i].Err = noHash, fmt.Errorf("exposure: the key is no hash: %w", state.ErrCorrupt)
 		} else if err != nil {
-			return nil, fmt.Errorf("exposure: read from Redis: %w", err)
+			return nil, fmt.Errorf("%w: read: %w", ErrAway, err)
 		}
 	}
 	return out, nil
