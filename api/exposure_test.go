@@ -505,15 +505,20 @@ func TestUnseeInParts(t *testing.T) {
 	}
 }
 
-// TestExposureFailed: while the store has failed, a report is to be repeated, and no client is told of whom it failed.
+// TestExposureFailed: while the store has failed, a report is to be repeated, and no client is told of whom it failed. It
+// is no line of the log for each.
 func TestExposureFailed(t *testing.T) {
 	t.Parallel()
-	x := newExposureServer(t, exposure.Config{HealAfter: time.Hour, FlushAge: time.Hour, Fail: func(point string) error {
+	var mu sync.Mutex
+	var log bytes.Buffer
+	x := newService(t, testConfig{exposure: &exposure.Config{HealAfter: time.Hour, FlushAge: time.Hour, Fail: func(point string) error {
 		if point == "flush-write" {
 			return errors.New("no disk")
 		}
 		return nil
-	}}, nil)
+	}}, api: func(c *Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&lockedWriter{mu: &mu, w: &log}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}})
 	x.json("/exposures", `{"user":"ann","kind":"seen","items":["a"]}`, 204)
 	if err := x.exposure.Flush(t.Context()); err == nil {
 		t.Fatal("it was flushed")
@@ -523,5 +528,14 @@ func TestExposureFailed(t *testing.T) {
 		if rep.status != 503 || rep.header.Get("Retry-After") == "" || strings.Contains(string(rep.body), "ann") {
 			t.Errorf("%s: %d %s", path, rep.status, rep.body)
 		}
+	}
+	m, err := x.Conn.Request("exposures.report", []byte(`{"user":"u","kind":"seen","items":["a"]}`), patience)
+	if err != nil || m.Header.Get(micro.ErrorCodeHeader) != "503" {
+		t.Errorf("on the bus: %v %v", m, err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if log.Len() > 0 {
+		t.Errorf("logged:\n%s", log.String())
 	}
 }

@@ -96,7 +96,7 @@ func (s *Server) answer(ctx context.Context, e endpoint, r micro.Request, err er
 	if err != nil {
 		p := problemOf(err)
 		code = p.Status
-		if code >= 500 {
+		if code == http.StatusInternalServerError { // 503 and 507 pass, and their cause logs itself
 			s.log.ErrorContext(ctx, "service on the bus", "subject", e.subject, "error", err)
 		}
 		reply.Header.Set(micro.ErrorHeader, strings.Map(func(r rune) rune { return max(r, ' ') },
