@@ -2,8 +2,13 @@ package exposure
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"path/filepath"
 	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,5 +106,51 @@ func TestReplaying(t *testing.T) {
 		if r, err = s.Filter(t.Context(), Request{User: "u", Items: []string{"a", "b", "c"}}); err != nil || r.Degraded != "" || len(r.Items) != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
+	}
+}
+
+// TestFailedStoreLogsOnce: while the store has failed, filters are degraded without a line of the log for each.
+func TestFailedStoreLogsOnce(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.must(f.Store.Close())
+	var log lines
+	var broken atomic.Bool
+	f.cfg.Logger, f.cfg.HealAfter = slog.New(slog.NewTextHandler(&log, nil)), time.Hour
+	f.cfg.Fail = func(point string) error {
+		if point == "flush-begin" && broken.Load() {
+			return errors.New("no disk")
+		}
+		return nil
+	}
+	f.open()
+	f.report(state.Seen, "u", "a")
+	broken.Store(true)
+	if err := f.Flush(t.Context()); err == nil {
+		t.Fatal("it was flushed")
+	}
+	if r, err := f.Filter(t.Context(), Request{User: "u", Items: []string{"a"}}); err != nil || r.Degraded != "open: the state could not be read" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	log.without(t, "filter")
+}
+
+// lines are those of a log.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lines) without(t *testing.T, text string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if strings.Contains(l.b.String(), text) {
+		t.Errorf("the log has %q:\n%s", text, l.b.String())
 	}
 }

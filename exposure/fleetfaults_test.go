@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -453,10 +454,15 @@ func TestLateRead(t *testing.T) {
 	}
 }
 
-// TestQuestionsWithoutRedis: what cannot be answered because the Redis is away is to be asked again.
+// TestQuestionsWithoutRedis: what cannot be answered because the Redis is away is to be asked again. Once that is known,
+// filters are answered without it and without a line of the log for each.
 func TestQuestionsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, Config{})
+	f.must(f.two[0].Close())
+	var log lines
+	f.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	f.open(0)
 	c := f.two[0].fleet.Redis.Client
 	_ = c.Do(t.Context(), c.B().Arbitrary("SHUTDOWN", "NOSAVE").Build()).Error() // there is no answer
 	_, query := f.two[0].Query(t.Context(), "u", "", []string{"a"})
@@ -464,4 +470,10 @@ func TestQuestionsWithoutRedis(t *testing.T) {
 	if !errors.Is(query, ErrAway) || !errors.Is(explain, ErrAway) {
 		t.Errorf("%v; %v", query, explain)
 	}
+	f.eventually("it is known", func() bool { return f.two[0].Trouble() != nil })
+	log.without(t, "filter")
+	if r, err := f.two[0].Filter(t.Context(), Request{User: "u", Items: []string{"a"}}); err != nil || r.Degraded == "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	log.without(t, "filter")
 }
