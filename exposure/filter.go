@@ -369,7 +369,7 @@ func (s *Store) degrade(r *request, err error) string {
 	r.order = r.order[:0]
 	s.metrics.degraded.Inc()
 	reason := reasonOf(err)
-	if reason == unread && !errors.Is(err, ErrFailed) && s.Trouble() == nil { // of all: they are logged
+	if reason == unread && !errors.Is(err, ErrFailed) && s.Trouble() == nil { // else it was logged, for all
 		s.cfg.Logger.Error("exposure: filter without state", "mode", mode, "err", err)
 	}
 	return fmt.Sprintf("%s: %s", mode, reason)

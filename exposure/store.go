@@ -217,9 +217,7 @@ func (s *Store) applyUntilFailure(ctx context.Context, last uint64) {
 // memory may differ from what reached the file.
 func (s *Store) fail(err error) {
 	if s.failed.First(fmt.Errorf("%w: %w", ErrFailed, err)) {
-		s.cfg.Logger.Error(
-			"exposure: store failed; what was reported since its last flush will be read from the log again",
-			"err", err)
+		s.cfg.Logger.Error("exposure: store failed; reports since its last flush are read again", "err", err)
 		s.w.applied.WakeAll()
 		s.broke <- struct{}{} // has room: the store has to resume before it can fail again
 	}
