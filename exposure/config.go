@@ -1,10 +1,8 @@
 package exposure
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
@@ -158,12 +158,7 @@ func ReadPolicies(path string) (cfg Config, err error) {
 func parsePolicies(data []byte) (cfg Config, err error) {
 	err = must.Catch(func() {
 		var f policyFile
-		d := json.NewDecoder(bytes.NewReader(data))
-		d.DisallowUnknownFields()
-		must.Do(d.Decode(&f))
-		if d.More() {
-			must.Do(errors.New("something follows the object"))
-		}
+		must.Do(json.Unmarshal(data, &f, json.RejectUnknownMembers(true), json.MatchCaseInsensitiveNames(true)))
 		if _, ok := f.Histories[defaultName]; !ok {
 			must.Do(fmt.Errorf("histories: %s is missing", defaultName))
 		}
