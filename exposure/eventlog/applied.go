@@ -40,8 +40,11 @@ func (a *Applied) Reset(seq uint64) {
 func (a *Applied) Advance(seq uint64, refused map[uint64]error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.refused) > maxRefused || a.refused == nil {
+	if a.refused == nil {
 		a.refused = map[uint64]error{}
+	}
+	if len(a.refused) > maxRefused {
+		maps.DeleteFunc(a.refused, func(s uint64, _ error) bool { return s+maxRefused/2 < seq })
 	}
 	maps.Copy(a.refused, refused)
 	last := a.seq.Load()

@@ -34,3 +34,18 @@ func TestWaitGivesUp(t *testing.T) {
 		t.Errorf("the other request for it: %v", err)
 	}
 }
+
+// TestManyRefused: however many entries are refused that no request waits for, one that looks a moment later finds its own.
+func TestManyRefused(t *testing.T) {
+	var a Applied
+	refused := errors.New("refused")
+	for seq := uint64(1); seq <= maxRefused+2; seq++ {
+		a.Advance(seq, map[uint64]error{seq: refused})
+	}
+	if err := a.Wait(t.Context(), maxRefused+1, func() error { return nil }); err != refused {
+		t.Errorf("of the last but one: %v", err)
+	}
+	if len(a.refused) > maxRefused {
+		t.Errorf("%d are kept", len(a.refused))
+	}
+}
