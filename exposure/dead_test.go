@@ -37,6 +37,7 @@ func TestDead(t *testing.T) {
 		{"nonsense", `{"user":["x"]}`},
 		{"forget.0", `{"user":"v"}`},
 		{"seen.0", `{"user":"w","items":["c"],"at":"9999-12-31T23:59:59-23:00"}`},
+		{"forget.0", `{"user":"u","items":["a"]}`}, // of one item, its sender thinks
 		{"seen.0", `{"user":"u","items":["b"]}`},
 	} {
 		if _, err := log.Append(context.Background(), eventlog.SubjectPrefix+e[0], []byte(e[1])); err != nil {
@@ -57,7 +58,7 @@ func TestDead(t *testing.T) {
 			return try(e.Subject + " of " + user)
 		},
 		Forgotten: func(_ context.Context, user string) error { return try("forget " + user) }}
-	want := []string{"exposures.seen.0 of bob", "exposures.nonsense of ", "forget v", "exposures.seen.0 of w"}
+	want := []string{"exposures.seen.0 of bob", "exposures.nonsense of ", "forget v", "exposures.seen.0 of w", "exposures.forget.0 of u"}
 	for range 2 {
 		s := openReady(t, cfg)
 		r, err := s.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b", "c"}})

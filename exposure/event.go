@@ -51,6 +51,8 @@ func checkEvent(kind state.EventKind, user, from string, items int) error {
 		return err
 	}
 	switch {
+	case !kind.Items() && items > 0:
+		return wire.Invalidf("items", "must not be here: %s is about all that a user has seen", kind)
 	case kind.Links() && from == user:
 		return wire.Invalidf("from", "is the user itself")
 	case kind.Links():
@@ -121,12 +123,7 @@ func decodeReport(body []byte, kind state.EventKind, known []string) (Event, err
 		}
 		must.Do(checkKind(ev.Kind, known))
 		ev.At = must.Get(eventTime(q.At))
-		switch {
-		case ev.Kind.Items():
-			ev.Items = q.IDs()
-		case q.Len() > 0:
-			must.Do(wire.Invalidf("items", "must not be here: %s is about all that a user has seen", ev.Kind))
-		case ev.Kind.Links():
+		if ev.Items = q.IDs(); ev.Kind.Links() {
 			ev.From = q.From
 		}
 		return ev
