@@ -86,7 +86,11 @@ func (p *popularCounts) Top(n int, at time.Time) []PopularItem {
 	p.mu.Lock()
 	out := make([]PopularItem, 0, len(p.counts))
 	for id, weight := range p.counts {
-		out = append(out, PopularItem{id, math.Exp2(weight - halfLives(at))})
+		if weight -= halfLives(at); weight < 40 { // 2⁴⁰ is no count: the clock was ahead then, and is not any more
+			out = append(out, PopularItem{id, math.Exp2(weight)})
+		} else {
+			delete(p.counts, id)
+		}
 	}
 	p.mu.Unlock()
 	slices.SortFunc(out, func(a, b PopularItem) int {

@@ -128,3 +128,14 @@ func TestPopularForLong(t *testing.T) {
 		}
 	}
 }
+
+// TestPopularAhead: what was counted while the clock was years ahead counts no longer once it is back.
+func TestPopularAhead(t *testing.T) {
+	p := &popularCounts{counts: map[string]float64{}}
+	now := time.Unix(1_800_000_000, 0)
+	countPopular(t, p, now.AddDate(10, 0, 0), "ahead", "ahead")
+	countPopular(t, p, now, "a")
+	if top := p.Top(2, now); len(top) != 1 || top[0] != (PopularItem{"a", 1}) || len(p.counts) != 1 {
+		t.Errorf("%+v, %d counted", top, len(p.counts))
+	}
+}
