@@ -227,6 +227,7 @@ func (s *Server) postBoilerplate(c echo.Context) any {
 	}
 	checkReason(passage.Reason)
 	passage.By, passage.At = decider(ctx, passage.By), nil
+	must.Do(s.room())
 	_, err := s.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: source, Passage: passage}})
 	if errors.Is(err, index.ErrQuery) { // all else has been checked
 		refuse("text", "is no passage: it is too long, or has neither letter nor digit")

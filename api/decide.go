@@ -47,6 +47,7 @@ func (s *Server) postDecision(c echo.Context) any {
 	default:
 		req.In = cluster
 	}
+	must.Do(s.room())
 	return must.Get(s.cfg.Ingest.Edit(ctx, index.Edit{Decision: req}))
 }
 

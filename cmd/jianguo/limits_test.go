@@ -316,6 +316,7 @@ func TestDiskNearlyFull(t *testing.T) {
 	s = serve(t, exe, data, "--nats-listen", "127.0.0.1:0", "--disk-reserve", "999999999")
 	s.eventually("it is said not to be ready", func() bool { return s.status("/readyz") == 503 })
 	for path, body := range map[string][]byte{"/items": article(2), "/exposures": []byte(`{"user":"u","kind":"seen","items":["n1"]}`),
+		"/clusters/1/decisions": []byte(`{"kind":"exempt","by":"张三"}`), "/sources/甲/boilerplate": []byte(`{"text":"本报讯","state":"in","by":"张三"}`),
 		"/exposures/unsee": []byte(`{"user":"u","items":["n1"]}`), "/exposures/forget": []byte(`{"user":"u"}`),
 		"/filter": []byte(`{"user":"u","max":1,"mark":"delivered","items":["n1"]}`)} {
 		if status, answer, err := s.post(path, body); status != 507 || !bytes.Contains(answer, []byte("the reserve is 999999999 MiB")) {
@@ -345,6 +346,7 @@ func TestDiskNearlyFullBusElsewhere(t *testing.T) {
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--disk-reserve", "999999999")
 	s.eventually("it is said not to be ready", func() bool { return s.status("/readyz") == 503 })
 	for path, body := range map[string][]byte{"/items": article(2), "/exposures": []byte(`{"user":"u","kind":"seen","items":["n1"]}`),
+		"/clusters/1/decisions": []byte(`{"kind":"exempt","by":"张三"}`), "/sources/甲/boilerplate": []byte(`{"text":"本报讯","state":"in","by":"张三"}`),
 		"/exposures/unsee": []byte(`{"user":"u","items":["n1"]}`), "/exposures/forget": []byte(`{"user":"u"}`)} {
 		if status, answer, err := s.post(path, body); status != 507 || !bytes.Contains(answer, []byte("the reserve is 999999999 MiB")) {
 			t.Errorf("%s: %d %s %v", path, status, answer, err)
