@@ -40,6 +40,10 @@ func TestHashCoversAll(t *testing.T) {
 
 // TestOneDefault: what is judged without flags has one hash, whether the dial was set to its default or not.
 func TestOneDefault(t *testing.T) {
+	hours := DefaultPolicy()
+	if hours.Window /= 2; hours.Changes(DefaultPolicy()) != "window 2160h0m0s → 1080h0m0s" {
+		t.Errorf("half of the window: %s", hours.Changes(DefaultPolicy()))
+	}
 	if p := DefaultPolicy(); p != p.At("rewrites") || p != p.Now() {
 		t.Errorf("%s is not at rewrites: %s", p.Detail(), p.Changes(p.At("rewrites")))
 	}

@@ -134,6 +134,7 @@ func (p Policy) flat() map[string]any {
 		all["limits."+name] = value
 	}
 	delete(all, "limits")
+	all["window"], all["cap"], all["flood_span"] = p.Window, p.Cap, p.FloodSpan
 	return all
 }
 
