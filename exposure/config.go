@@ -22,6 +22,7 @@ import (
 	"jianguo/exposure/story"
 	"jianguo/internal/clock"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // Config is what a store is opened with. Path and Log are required; every other zero
@@ -149,10 +150,8 @@ func ReadPolicies(path string) (cfg Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	if cfg, err = parsePolicies(data); err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return cfg, err
+	cfg, err = parsePolicies(data)
+	return cfg, wrap.Err(err, "%s", path)
 }
 
 func parsePolicies(data []byte) (cfg Config, err error) {
