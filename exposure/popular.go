@@ -107,7 +107,7 @@ func (p *popularCounts) Load(path string) error {
 		return nil
 	}
 	if err == nil {
-		err = json.Unmarshal(b, &p.counts)
+		err = json.Unmarshal(b, new(p.counts)) // into this map, also where the file has null
 	}
 	return err
 }

@@ -61,6 +61,9 @@ func TestPopular(t *testing.T) {
 	if err := again.Load(path); err == nil || len(again.counts) != 0 {
 		t.Errorf("a torn file: %v, %d items", err, len(again.counts))
 	}
+	testbed.OK(t, os.WriteFile(path, []byte("null"), 0o640))
+	testbed.OK(t, again.Load(path))
+	countPopular(t, again, now, "new")
 }
 
 // What could not be written is written with the next save, also if nothing was counted meanwhile.
