@@ -596,3 +596,15 @@ func TestStoriesEnd(t *testing.T) {
 	is(c+string(p.Words(130)), Suspect, full)
 	mustVerify(t, x)
 }
+
+// TestStoriesUnread: a failed read says of no story that it has no items.
+func TestStoriesUnread(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	storyOf(t, x, "lead", "copy")
+	_, err := x.conn.ExecContext(t.Context(), `DROP TABLE members`) // which is read last
+	testbed.OK(t, err)
+	if changed, err := stories.Changed(t.Context(), x.reader, x.Versions, 0, 2, 64); err == nil || len(changed) > 0 {
+		t.Errorf("%v, %v", changed, err)
+	}
+}

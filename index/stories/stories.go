@@ -121,9 +121,8 @@ const itemsQuery = toldQuery + `
 // each. A number that names no story any more has none. versions lists the ordinals of an id.
 func Changed(ctx context.Context, db *sql.DB, versions func(id string) []uint32, after, to uint64, most int) (
 	changed map[uint32][]Item, err error) {
-	changed = map[uint32][]Item{}
-	err = must.Catch(func() {
-		var ordinals []uint32
+	changed, err = must.Try(func() map[uint32][]Item {
+		changed, ordinals := map[uint32][]Item{}, []uint32{}
 		for r := range sqlite.Rows(ctx, db, `SELECT DISTINCT e.ordinal, i.id, e.cause FROM events e
 			JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? AND e.number <= ?
 			AND NOT (e.cause = 1 AND e.verdict = 1 AND e.of IS NULL AND e.story IS NULL)`, after, to) {
@@ -156,6 +155,7 @@ func Changed(ctx context.Context, db *sql.DB, versions func(id string) []uint32,
 				changed[story] = append(changed[story], it)
 			}
 		}
+		return changed
 	})
 	return changed, wrap.Err(err, "stories of the events after %d", after)
 }
