@@ -271,6 +271,8 @@ func TestLostRows(t *testing.T) {
 	}
 	mustVerify(t, x)
 	for _, c := range [][2]string{
+		{`UPDATE items SET of = (SELECT min(ordinal) FROM items WHERE verdict = 3)
+			WHERE ordinal = (SELECT max(ordinal) FROM items WHERE verdict = 3)`, "59: item is a copy of something that was neither accepted nor blocked"},
 		{`DELETE FROM meta WHERE key = 'applied'`, "63: sequence is applied, and meta lacks it, the policy or the stream"},
 		{`INSERT INTO meta (key, value) VALUES ('applied', '63'); DELETE FROM meta WHERE key = 'policy'`, "63: sequence is applied, and meta lacks it, the policy or the stream"},
 		{`DELETE FROM boilerplate`, "1: source has learned nothing"},

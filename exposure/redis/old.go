@@ -50,7 +50,7 @@ func OpenOld(url, key string, logger *slog.Logger, use Import) (*Old, error) {
 	}
 	option, err := rueidis.ParseURL(url)
 	if err != nil { // which may repeat a password
-		return nil, errors.New("--legacy-redis: the address cannot be read; want redis://[USER:PASSWORD@]HOST[:PORT][/DB]")
+		return nil, errors.New("--legacy-redis: the address cannot be read; want redis://[USER:PASSWORD@]HOST:PORT/DB")
 	}
 	option.DisableCache, option.AlwaysRESP2, option.DisableRetry = true, true, true // works with every version
 	return &Old{key: key, option: option, logger: logger, use: use}, nil

@@ -84,8 +84,9 @@ var rules = []struct{ what, query string }{
 		AND length(title) < 60 AND substr(sketch, 2, 1) >= x'80'
 		AND source NOT IN (SELECT number FROM sources JOIN boilerplate ON source = name)`},
 	{"state is about no item", `SELECT ordinal FROM current WHERE ordinal NOT IN (SELECT ordinal FROM items)`},
-	{"item is a copy of something that is neither accepted nor blocked", `SELECT i.ordinal FROM items i
-		LEFT JOIN items o ON o.ordinal = i.of WHERE i.verdict = 3 AND o.ordinal IS NULL`},
+	{"item is a copy of something that was neither accepted nor blocked", `SELECT i.ordinal FROM items i
+		LEFT JOIN items o ON o.ordinal = i.of WHERE i.verdict = 3 AND coalesce((SELECT verdict FROM events
+			WHERE ordinal = i.of AND cause > 2 AND number < i.event ORDER BY number DESC LIMIT 1), o.verdict, 3) = 3`},
 	{"accepted item does not lead its cluster", `SELECT i.ordinal FROM items i
 		LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN clusters k ON k.id = coalesce(c.cluster, i.cluster)
 		WHERE coalesce(c.verdict, i.verdict) IN (1, 2) AND coalesce(c.flags, 0) & 32 = 0
