@@ -110,10 +110,8 @@ func (b *Bands) newest(met []candidate, v buckets.View, key uint64, limit int) [
 			}
 		}
 	}
-	for i := range met[start:] {
-		if lowest > 0 { // the key is not read in full
-			met[start+i].shared = part
-		}
+	for i := start; i < len(met) && lowest > 0; i++ { // the key is not read in full
+		met[i].shared = part
 	}
 	return met
 }
