@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -36,9 +37,7 @@ func (x *Index) openWriter(ctx context.Context, path, synchronous string) {
 		_, err = x.writer.ExecContext(ctx, "BEGIN IMMEDIATE;\n"+schema+"COMMIT;")
 	}
 	must.Dof(err, "%s", path)
-	other, err := sqlite.OtherColumns(ctx, x.writer, schema)
-	must.Dof(err, "%s", path)
-	if len(other) > 0 {
-		must.Do(fmt.Errorf("%s and this jianguo differ by the column %s: %s", path, other[0], otherBuild))
+	if same, err := sqlite.HasColumns(ctx, x.writer, schema); err != nil || !same {
+		must.Do(cmp.Or(err, fmt.Errorf("%s has other columns than this jianguo reads and writes: %s", path, otherBuild)))
 	}
 }

@@ -103,13 +103,6 @@ func (f *reachFlags) Dial(network, _ string) (net.Conn, error) {
 	return net.DialTimeout(network, at.Host, 5*time.Second)
 }
 
-// lockOptions are those of a client of the bus that the lock file names.
-func (f *reachFlags) lockOptions() []nats.Option {
-	return append(pinned(f.lock.Pin), nats.SetCustomDialer(f), nats.IgnoreAuthErrorAbort(),
-		nats.TokenHandler(func() string { return f.now().Token }),
-		nats.CustomInboxPrefix(bus.InboxOfSecret(f.lock.Token)))
-}
-
 // gated begins the subjects that an embedded bus maps public ones to.
 var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
 
@@ -129,7 +122,9 @@ func (f *reachFlags) connect(co *stdio) (*nats.Conn, error) {
 		co.log.Warn("bus", "error", err)
 	}))
 	if f.lock.Token != "" {
-		options = append(options, f.lockOptions()...)
+		options = append(append(options, pinned(f.lock.Pin)...), nats.SetCustomDialer(f), nats.IgnoreAuthErrorAbort(),
+			nats.TokenHandler(func() string { return f.now().Token }),
+			nats.CustomInboxPrefix(bus.InboxOfSecret(f.lock.Token)))
 	} else if f.Token != "" {
 		options = append(options, nats.Token(f.Token))
 	}

@@ -61,16 +61,12 @@ func (c *rejudgeCmd) Run(co *stdio) error {
 		if c.Labels != "" {
 			must.Do(os.WriteFile(c.Labels, r.Labels(), 0o644))
 		}
-		show := 50
-		if c.JSON {
-			show = -1
-		}
-		if c.Show != nil {
-			show = *c.Show
+		if c.Show == nil && !c.JSON {
+			c.Show = new(50)
 		}
 		shown := r.Changes
-		if show >= 0 {
-			shown = shown[:min(show, len(shown))]
+		if c.Show != nil && *c.Show >= 0 {
+			shown = shown[:min(*c.Show, len(shown))]
 		}
 		if c.JSON {
 			r.Changes = shown

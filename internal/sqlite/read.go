@@ -82,19 +82,16 @@ func Column[T any](ctx context.Context, db Querier, query string, args ...any) (
 	return All(ctx, db, func(v *T) []any { return []any{v} }, query, args...)
 }
 
-// OtherColumns returns the columns, as table.column, that only one has: the tables of db, or those that a schema makes.
-func OtherColumns(ctx context.Context, db Querier, schema string) ([]string, error) {
+// HasColumns reports whether the tables of db have the columns that a schema makes, and no others.
+func HasColumns(ctx context.Context, db Querier, schema string) (bool, error) {
 	const columns = `SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c
-		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`
-	return must.Try(func() []string {
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY 1`
+	return must.Try(func() bool {
 		empty := must.Get(sql.Open(driverName, ":memory:"))
 		defer empty.Close()
 		empty.SetMaxOpenConns(1)
 		must.Get(empty.ExecContext(ctx, schema))
-		want, have := must.Get(Column[string](ctx, empty, columns)), must.Get(Column[string](ctx, db, columns))
-		return slices.DeleteFunc(slices.Concat(want, have), func(c string) bool {
-			return slices.Contains(want, c) && slices.Contains(have, c)
-		})
+		return slices.Equal(must.Get(Column[string](ctx, db, columns)), must.Get(Column[string](ctx, empty, columns)))
 	})
 }
 
