@@ -22,7 +22,6 @@ import (
 	"jianguo/exposure/story"
 	"jianguo/internal/clock"
 	"jianguo/internal/must"
-	"jianguo/internal/wrap"
 )
 
 // Config is what a store is opened with. Path and Log are required; every other zero
@@ -150,8 +149,10 @@ func ReadPolicies(path string) (cfg Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	cfg, err = parsePolicies(data)
-	return cfg, wrap.Err(err, "%s", path)
+	if cfg, err = parsePolicies(data); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return cfg, err
 }
 
 func parsePolicies(data []byte) (cfg Config, err error) {

@@ -51,11 +51,6 @@ func (s *Store) openFleet(ctx, running context.Context) {
 	f.again.Store(&again)
 	f.evicts.Store("")
 	f.adoptSecret(ctx)
-	var last int64
-	for p := range redis.Partitions {
-		last = max(last, must.Get(f.Redis.Progress(ctx, p)).Applied.Logged)
-	}
-	s.cfg.Steady.Resume(time.Unix(0, last))
 	s.fleet = f
 	f.Owners.Own = f.own
 	s.done.Go(func() { f.Owners.Run(running) })
@@ -148,11 +143,15 @@ func (f *fleet) refresh(ctx context.Context, e *entry, ticket uint64, version fu
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisWait)
 	defer cancel()
-	err = must.Catch(func() {
-		rec := must.Get(f.Redis.Get(ctx, e.addr))
-		e.keep(must.Get(rec.State(e.addr)).Adopt(e.pol, f.cfg.Location), rec.Stored, ticket)
-	})
-	return false, err == nil, err
+	rec, err := f.Redis.Get(ctx, e.addr)
+	if err != nil {
+		return false, false, err
+	}
+	st, err := rec.State(e.addr)
+	if err == nil {
+		e.keep(st.Adopt(e.pol, f.cfg.Location), rec.Stored, ticket)
+	}
+	return false, true, err
 }
 
 // keep takes a state of a version that was read with a ticket, unless one that was read later is there. Without a state

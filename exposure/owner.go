@@ -97,10 +97,11 @@ func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 		o := &owner{fleet: f, part: part, mark: mark, end: log,
 			applied: streams.PointOf(mark.Applied, at.Applied.String()),
 			refused: map[uint64]string{}, broken: map[state.Address]bool{}}
-		maps.Copy(o.refused, at.Refused)
-		maps.DeleteFunc(o.refused, func(seq uint64, _ string) bool { // of a log, or of an end of it, that is lost
-			return at.Log != log.ID || seq > mark.Applied
-		})
+		for seq, why := range at.Refused {
+			if at.Log == log.ID && seq <= mark.Applied { // later ones were of an end that the log has lost
+				o.refused[seq] = why
+			}
+		}
 		return o
 	})
 }

@@ -74,9 +74,12 @@ func (s *Store) open(ctx context.Context) {
 	if s.cfg.Shared != nil {
 		s.openFleet(ctx, running)
 	} else {
-		meta := must.Get(FileMeta(ctx, s.db.read))
-		seconds, _ := strconv.ParseInt(meta["clock"], 10, 64)
-		s.cfg.Steady.Resume(time.Unix(seconds, 0))
+		if s.cfg.Steady != nil {
+			meta := must.Get(FileMeta(ctx, s.db.read))
+			if last, err := strconv.ParseInt(meta["clock"], 10, 64); err == nil {
+				s.cfg.Steady.Resume(time.Unix(last, 0))
+			}
+		}
 		last := s.findResumePoint(ctx)
 		s.done.Go(func() { s.applyLog(running, last) })
 	}

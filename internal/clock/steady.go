@@ -85,11 +85,8 @@ func (c *Steady) believe(why string) {
 }
 
 // Resume tells the clock the last steady time of an earlier process. If the wall clock is
-// ahead of it, it may have jumped meanwhile: steady time goes on from there. There may be no clock, or no such time.
+// ahead of it, it may have jumped meanwhile: steady time goes on from there.
 func (c *Steady) Resume(last time.Time) {
-	if c == nil || last.Unix() == 0 {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read()
