@@ -298,32 +298,6 @@ func TestFullPartition(t *testing.T) {
 	}
 }
 
-// TestReplayed: an owner that begins behind an entry is given the last minute of the log again, whatever the clock of
-// its service says.
-func TestReplayed(t *testing.T) {
-	_, js := startNATS(t, t.TempDir(), false)
-	clk := newClock()
-	clk.unix.Store(time.Now().Add(time.Hour).Unix())
-	log, err := eventlog.Open(t.Context(), js, eventlog.Config{Clock: clk.now}, quiet)
-	testbed.OK(t, err)
-	for range 3 {
-		if _, err := log.Append(t.Context(), "exposures.seen.3", []byte(`{}`)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var given []uint64
-	ctx, cancel := context.WithCancel(t.Context())
-	testbed.OK(t, log.ConsumePart(ctx, 3, streams.Point{Seq: 2}, func(e eventlog.Entry) error {
-		if given = append(given, e.Seq); e.Seq == 3 {
-			cancel()
-		}
-		return nil
-	}))
-	if !slices.Equal(given, []uint64{1, 2, 3}) {
-		t.Errorf("given: %v", given)
-	}
-}
-
 // TestConsumersEnd: what has ended leaves no consumer on the bus, which bounds their number.
 func TestConsumersEnd(t *testing.T) {
 	_, js := startNATS(t, t.TempDir(), false)
@@ -334,7 +308,7 @@ func TestConsumersEnd(t *testing.T) {
 	}
 	for range 5 {
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := log.ConsumePart(ctx, 0, streams.Point{}, func(eventlog.Entry) error { cancel(); return nil }); err != nil {
+		if err := log.ConsumePart(ctx, 0, streams.Point{}, time.Now(), func(eventlog.Entry) error { cancel(); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

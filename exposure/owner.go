@@ -67,7 +67,8 @@ func (f *fleet) applyPartition(ctx context.Context, part int) error {
 	entries := make(chan eventlog.Entry, maxBatch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return f.log.ConsumePart(ctx, part, o.applied, func(e eventlog.Entry) error {
+		since := time.Now().Add(-eventlog.Replayed)
+		return f.log.ConsumePart(ctx, part, o.applied, since, func(e eventlog.Entry) error {
 			e.Data = slices.Clone(e.Data)
 			select {
 			case entries <- e:

@@ -301,12 +301,11 @@ func partSubjects(part int) []string {
 }
 
 // ConsumePart is Consume for one partition: the last part of a subject. It begins after an entry or, if that is
-// earlier, Replayed before the end of the log, by the clock of the bus. Partition 0 has the entries without a partition
-// as well.
-func (l *NATS) ConsumePart(ctx context.Context, part int, after streams.Point, fn func(Entry) error) error {
+// earlier, with the entries logged since a time. Partition 0 has the entries without a partition as well.
+func (l *NATS) ConsumePart(ctx context.Context, part int, after streams.Point, since time.Time,
+	fn func(Entry) error) error {
 	return must.Catch(func() {
 		if st := l.info(ctx).State; st.Msgs > 0 && after.Seq >= st.FirstSeq {
-			since := st.LastTime.Add(-Replayed)
 			if seq := l.firstSince(ctx, st.FirstSeq, after.Seq+1, since) - 1; seq < after.Seq {
 				after = streams.Point{Seq: seq}
 			}
