@@ -2,7 +2,6 @@ package exposure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -33,19 +32,41 @@ type fleet struct {
 	*Shared
 	log *eventlog.NATS
 
-	again   atomic.Pointer[chan struct{}]  // closed and replaced by watch when the masters have changed
-	evicts  atomic.Value                   // string: the policy by which Redis drops keys; "": it does not
-	trouble health.Trouble                 // why Redis did not answer
-	pending [redis.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
+	again   atomic.Pointer[chan struct{}] // closed and replaced when Redis may have lost writes
+	changed atomic.Pointer[time.Time]     // when masters have changed; nil: they have not
+	lost    atomic.Bool                   // progress of a partition has gone back
+	looks   [redis.Partitions]sync.Mutex
+	known   [redis.Partitions]redis.Progress // under looks: what this service saw last
+	evicts  atomic.Value                     // string: the policy by which Redis drops keys; "": it does not
+	trouble health.Trouble                   // why Redis did not answer
+	pending [redis.Partitions]atomic.Int64   // events behind the last one applied, of partitions that this service owns
 	failing [redis.Partitions]health.Trouble
+}
+
+// look returns the progress of a partition, or what it was, and notes that a Redis has lost its data, users' records
+// too: progress is gone, or has gone back further than an owner applies again.
+func (f *fleet) look(ctx context.Context, part int) (redis.Progress, error) {
+	f.looks[part].Lock()
+	defer f.looks[part].Unlock()
+	at, err := f.Redis.Progress(ctx, part)
+	if err != nil {
+		return at, err
+	}
+	was := f.known[part]
+	gone := at.Log == "" && was.Log != ""
+	by := time.Duration(was.Applied.Logged - at.Applied.Logged)
+	back := at.Log == was.Log && at.Epoch <= was.Epoch && by > eventlog.Replayed
+	f.lost.CompareAndSwap(false, gone || back)
+	if gone { // its epochs go on: shards are numbered by them
+		return was, f.Redis.Rewind(ctx, part, &was)
+	}
+	f.known[part] = at
+	return at, nil
 }
 
 // openFleet makes the store one whose states are in Redis, until running ends. It panics on errors (must).
 func (s *Store) openFleet(ctx, running context.Context) {
-	log, ok := s.cfg.Log.(*eventlog.NATS)
-	if !ok {
-		must.Do(errors.New("exposure: a shared store needs a log with partitions"))
-	}
+	log := s.cfg.Log.(*eventlog.NATS) // which has partitions
 	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log}
 	again := make(chan struct{})
 	f.again.Store(&again)
@@ -82,8 +103,8 @@ func (f *fleet) adoptSecret(ctx context.Context) {
 	copy(f.secret[:], secret)
 }
 
-// watch looks once a second whether Redis answers, and whether a server has become a master that may lack
-// the last writes: then all partitions begin again.
+// watch looks once a second whether Redis answers, and whether it may lack writes: the last ones of a server that has
+// become a master, or all of one that has lost its data. Then all partitions begin again.
 func (f *fleet) watch(ctx context.Context) {
 	masters := map[string]string{} // that are known
 	for ctx.Err() == nil {
@@ -92,19 +113,39 @@ func (f *fleet) watch(ctx context.Context) {
 		secret.Go(func() { f.trouble.Set(f.Redis.KeepSecret(look, f.secret[:])) })
 		now, evicts, _ := redis.Masters(look, f.Redis.Client) // a replica that does not answer does no harm
 		secret.Wait()
+		for p := range f.known {
+			_, _ = f.look(look, p) // owners find what is wrong
+		}
+		if redis.Changed(masters, now) {
+			f.failedOver()
+		}
+		if f.lost.Load() {
+			f.cfg.Logger.Error("exposure: a Redis has lost users' histories; reports are applied again as far back as "+
+				"the log goes: what is older needs a copy of that Redis", "log", eventlog.ErasureDelay)
+			failed := false
+			for p := range f.known { // of all services
+				at, err := f.look(look, p)
+				failed = failed || err != nil || at.Log != "" && f.Redis.Rewind(look, p, &at) != nil
+			}
+			f.lost.Store(failed)
+			f.failedOver()
+		}
 		cancel()
 		if f.evicts.Swap(evicts) != evicts && evicts != "" {
 			f.cfg.Logger.Error("exposure: a Redis that is full drops users' histories: set its maxmemory-policy to "+
 				"noeviction", "maxmemory_policy", evicts)
 		}
-		if redis.Changed(masters, now) {
-			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again",
-				"replayed", eventlog.Replayed)
-			again := make(chan struct{})
-			close(*f.again.Swap(&again))
-		}
 		_ = clock.Sleep(ctx, time.Second)
 	}
+}
+
+// failedOver has the owners of this service apply the last minute again, to records that lack some of it.
+func (f *fleet) failedOver() {
+	f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again",
+		"replayed", eventlog.Replayed)
+	f.changed.Store(new(time.Now()))
+	again := make(chan struct{})
+	close(*f.again.Swap(&again))
 }
 
 // Trouble is why a shared store cannot serve filters or take reports, or nil.

@@ -351,6 +351,46 @@ func TestSecretLost(t *testing.T) {
 	}
 }
 
+// TestRedisLosesData: what one of several servers of Redis has lost is read from the log again, also of users who have
+// reported since, and whose partition has its progress on another server.
+func TestRedisLosesData(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	f.must(f.seen(f.two[0], "u", "a"))
+	other := "v"
+	for redis.PartitionOf(other) == redis.PartitionOf("u") {
+		other += "v"
+	}
+	f.must(f.seen(f.two[0], other, "a"))
+	time.Sleep(2 * time.Second) // each service looks once a second how far owners are
+	f.do("DEL", "test:{u}:")
+	f.must(f.seen(f.two[0], "u", "b"))
+	f.do("DEL", fmt.Sprint("test:part:", redis.PartitionOf(other)))
+	for i, s := range f.two {
+		f.eventually("it is known again", func() bool { return len(unseenIn(t, s, "u", "a", "b")) == 0 })
+		f.must(f.seen(s, other, "b"))
+		if got := unseenIn(t, s, other, "a", "b"); len(got) > 0 {
+			t.Errorf("service %d: %q", i, got)
+		}
+	}
+	f.verify()
+}
+
+// TestReportsAfterFailover: a report that comes before a fail-over is noticed is written to a record that lacks those
+// which the fail-over has lost. They are applied all the same.
+func TestReportsAfterFailover(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	f.must(f.seen(f.two[0], "u", "a"))
+	f.do("DEL", "test:{u}:")
+	f.must(f.seen(f.two[0], "u", "b"))
+	for _, s := range f.two {
+		s.fleet.failedOver()
+	}
+	f.eventually("both are known", func() bool { return len(unseenIn(t, f.two[0], "u", "a", "b")) == 0 })
+	f.verify()
+}
+
 // TestEvictionIsSaid: a metric says that the Redis may drop histories.
 func TestEvictionIsSaid(t *testing.T) {
 	t.Parallel()

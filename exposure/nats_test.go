@@ -308,7 +308,7 @@ func TestConsumersEnd(t *testing.T) {
 	}
 	for range 5 {
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := log.ConsumePart(ctx, 0, streams.Point{}, time.Now(), func(eventlog.Entry) error { cancel(); return nil }); err != nil {
+		if err := log.ConsumePart(ctx, 0, streams.Point{}, func(eventlog.Entry) error { cancel(); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

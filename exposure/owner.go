@@ -30,6 +30,7 @@ type owner struct {
 	mark    redis.Mark
 	end     eventlog.State           // of the log, by the last look
 	applied streams.Point            // as Redis has it
+	begin   streams.Point            // what is applied again comes behind it
 	refused map[uint64]string        // of recent entries, of former owners too: why they were not applied
 	known   map[state.Address]*owned // the users of the batch
 	broken  map[state.Address]bool   // those whose shards cannot be read
@@ -67,8 +68,7 @@ func (f *fleet) applyPartition(ctx context.Context, part int) error {
 	entries := make(chan eventlog.Entry, maxBatch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		since := time.Now().Add(-eventlog.Replayed)
-		return f.log.ConsumePart(ctx, part, o.applied, since, func(e eventlog.Entry) error {
+		return f.log.ConsumePart(ctx, part, o.begin, func(e eventlog.Entry) error {
 			e.Data = slices.Clone(e.Data)
 			select {
 			case entries <- e:
@@ -85,9 +85,13 @@ func (f *fleet) applyPartition(ctx context.Context, part int) error {
 // acquire makes this service the owner of a partition.
 func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 	return must.Try(func() *owner {
-		at := must.Get(f.Redis.Progress(ctx, part))
+		at := must.Get(f.look(ctx, part))
 		log := must.Get(f.log.State(ctx))
-		last := must.Get(f.log.Behind(ctx, at.Applied))
+		end := must.Get(f.log.Behind(ctx, at.Applied))
+		last, recent := end, must.Get(f.log.Recent(ctx, end))
+		if changed := f.changed.Load(); changed != nil && time.Since(*changed) < eventlog.Replayed {
+			last = recent // records may hold later entries and lack earlier ones
+		}
 		if last == at.Applied.Seq {
 			last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
 		}
@@ -98,8 +102,11 @@ func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
 		o := &owner{fleet: f, part: part, mark: mark, end: log,
 			applied: streams.PointOf(mark.Applied, at.Applied.String()),
 			refused: map[uint64]string{}, broken: map[state.Address]bool{}}
+		if o.begin = o.applied; recent < o.begin.Seq {
+			o.begin = streams.Point{Seq: recent}
+		}
 		for seq, why := range at.Refused {
-			if at.Log == log.ID && seq <= mark.Applied { // later ones were of an end that the log has lost
+			if at.Log == log.ID && seq <= end { // later ones were of an end that the log has lost
 				o.refused[seq] = why
 			}
 		}
@@ -120,6 +127,9 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		case <-again:
 			return errMasters
 		case <-release.C:
+			if err := o.advance(ctx); err != nil { // fenced, where no entries come
+				return err
+			}
 			if err := o.log.ReleasePart(ctx, o.part, o.applied.Seq); err != nil && ctx.Err() == nil {
 				o.cfg.Logger.Warn("exposure: log keeps entries that are in Redis", "err", err)
 			}

@@ -36,7 +36,7 @@ type Config struct {
 	// Purgeable returns the sequence before which entries may be removed: at most the one
 	// given, 0 for none (nil: the one given).
 	Purgeable func(before uint64) uint64
-	Clock     func() time.Time // nil: time.Now
+	Clock     func() time.Time // nil: that of the server, which dates the entries
 	// Witness is called with the time of each entry that is consumed, if the server has a
 	// clock of its own (nil: it has not).
 	Witness func(time.Time)
@@ -58,9 +58,6 @@ type NATS struct {
 // Open makes sure the stream exists and is as configured.
 func Open(ctx context.Context, js jetstream.JetStream, cfg Config, logger *slog.Logger) (*NATS, error) {
 	cfg.MaxBytes, logger = cmp.Or(cfg.MaxBytes, 1<<30), cmp.Or(logger, slog.Default())
-	if cfg.Clock == nil {
-		cfg.Clock = time.Now
-	}
 	if cfg.Create == nil {
 		cfg.Create = func(_ context.Context, _ string, create func() error) error { return create() }
 	}
@@ -176,6 +173,11 @@ func (l *NATS) consume(ctx context.Context, after streams.Point, subjects []stri
 		defer close(watched)
 		cancel(l.watch(ctx, identity, last))
 	}()
+	warn := jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { // what a consumer recovers from
+		if ctx.Err() == nil {
+			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
+		}
+	})
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
 		if ctx.Err() != nil {
 			return
@@ -203,22 +205,13 @@ func (l *NATS) consume(ctx context.Context, after streams.Point, subjects []stri
 		if err := fn(e); err != nil {
 			cancel(err)
 		}
-	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(streams.Heartbeat), l.warnings(ctx))
+	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(streams.Heartbeat), warn)
 	must.Dof(err, "exposure: consume %s", StreamName)
 	<-ctx.Done()
 	l.remove(ctx, cons, cc)
 	if err = context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		must.Do(err)
 	}
-}
-
-// warnings logs what a consumer recovers from.
-func (l *NATS) warnings(ctx context.Context) jetstream.PullConsumeOpt {
-	return jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
-		if ctx.Err() == nil {
-			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
-		}
-	})
 }
 
 // remove ends a consumer and removes it from the bus, where it expires otherwise.
@@ -237,14 +230,15 @@ func (l *NATS) remove(ctx context.Context, ended jetstream.Consumer, running jet
 // remove what has not been flushed.
 func (l *NATS) Release(ctx context.Context, upTo uint64) error {
 	return must.Catch(func() {
-		st := l.info(ctx).State
+		info := l.info(ctx)
+		st := info.State
 		if st.Msgs == 0 || upTo < st.FirstSeq {
 			return
 		}
 		if int64(st.Bytes) >= l.cfg.MaxBytes/2 {
 			l.purge(ctx, st.FirstSeq, upTo+1)
 		}
-		if now := l.cfg.Clock(); now.Sub(st.FirstTime) >= ErasureDelay+ErasureDelay/24 {
+		if now := l.now(info); now.Sub(st.FirstTime) >= ErasureDelay+ErasureDelay/24 {
 			l.erase(ctx, st.FirstSeq, upTo+1, now.Add(-ErasureDelay))
 		}
 	})
@@ -255,6 +249,13 @@ func (l *NATS) info(ctx context.Context) *jetstream.StreamInfo {
 	info, err := l.stream.Info(ctx)
 	must.Dof(err, "exposure: stream %s", StreamName)
 	return info
+}
+
+func (l *NATS) now(info *jetstream.StreamInfo) time.Time {
+	if l.cfg.Clock != nil {
+		return l.cfg.Clock()
+	}
+	return info.TimeStamp
 }
 
 // purge removes the entries [first, before) as far as Config.Purgeable allows.
@@ -300,31 +301,36 @@ func partSubjects(part int) []string {
 	return subjects
 }
 
-// ConsumePart is Consume for one partition: the last part of a subject. It begins after an entry or, if that is
-// earlier, with the entries logged since a time. Partition 0 has the entries without a partition as well.
-func (l *NATS) ConsumePart(ctx context.Context, part int, after streams.Point, since time.Time,
-	fn func(Entry) error) error {
-	return must.Catch(func() {
-		if st := l.info(ctx).State; st.Msgs > 0 && after.Seq >= st.FirstSeq {
-			if seq := l.firstSince(ctx, st.FirstSeq, after.Seq+1, since) - 1; seq < after.Seq {
-				after = streams.Point{Seq: seq}
-			}
+// Recent is the sequence behind which the entries of the last minute (Replayed) begin, or the one given if that is
+// earlier.
+func (l *NATS) Recent(ctx context.Context, seq uint64) (uint64, error) {
+	return must.Try(func() uint64 {
+		info := l.info(ctx)
+		if first := info.State.FirstSeq; info.State.Msgs > 0 && seq >= first {
+			seq = l.firstSince(ctx, first, seq+1, l.now(info).Add(-Replayed)) - 1
 		}
-		l.consume(ctx, after, partSubjects(part), fn)
+		return seq
 	})
+}
+
+// ConsumePart is Consume for one partition: the last part of a subject. Partition 0 has the entries without a partition
+// as well.
+func (l *NATS) ConsumePart(ctx context.Context, part int, after streams.Point, fn func(Entry) error) error {
+	return must.Catch(func() { l.consume(ctx, after, partSubjects(part), fn) })
 }
 
 // ReleasePart is Release for one partition. The server removes exactly what it is told to.
 func (l *NATS) ReleasePart(ctx context.Context, part int, upTo uint64) error {
 	return must.Catch(func() {
-		st, kept := l.info(ctx).State, ErasureDelay
+		info, kept := l.info(ctx), ErasureDelay
+		st := info.State
 		if st.Msgs == 0 || upTo < st.FirstSeq {
 			return
 		}
 		if int64(st.Bytes) >= l.cfg.MaxBytes/2 {
 			kept = Replayed
 		}
-		end := l.firstSince(ctx, st.FirstSeq, upTo+1, l.cfg.Clock().Add(-kept))
+		end := l.firstSince(ctx, st.FirstSeq, upTo+1, l.now(info).Add(-kept))
 		for _, subject := range partSubjects(part) {
 			if end > st.FirstSeq {
 				err := l.stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(end))

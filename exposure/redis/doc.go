@@ -26,7 +26,7 @@
 // PREFIX:part:NUMBER is a hash that holds the progress of a partition:
 //
 //	epoch    of its owner
-//	base     versions of epochs before it count entries of another log, or of an end that the log has lost
+//	base     versions of epochs before it count entries of another log or of its lost end, or lack earlier ones
 //	common   sequence up to which those are the same
 //	log      identity of the log
 //	applied  sequence of the last entry applied

@@ -101,6 +101,20 @@ func (r *Conn) Progress(ctx context.Context, p int) (at Progress, err error) {
 	return at, wrap.Err(err, "exposure: progress of partition %d from Redis", p)
 }
 
+var rewindScript = rueidis.NewLuaScriptNoShaRetryable(`
+local epoch, none = redis.call('HGET', KEYS[1], 'epoch') or '', '0000000000000000'
+if epoch < ARGV[1] then epoch = ARGV[1] end
+epoch = string.format('%016x', tonumber(epoch, 16) + 1)
+redis.call('HSET', KEYS[1], 'epoch', epoch, 'base', epoch, 'log', ARGV[2], 'applied', none, 'common', none)
+return 1`)
+
+// Rewind has owners apply the whole log again to all records: where a Redis has lost some, there may be newer ones in
+// their place. at is the progress of a partition by the last look.
+func (r *Conn) Rewind(ctx context.Context, p int, at *Progress) error {
+	done := rewindScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{at.Epoch, at.Log})
+	return wrap.Err(done.Error(), "exposure: begin partition %d again", p)
+}
+
 // Secret returns the secret of the store, nil if it has none. One that is given becomes it, unless there is one.
 func (r *Conn) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
 	key := r.Prefix + ":secret"
