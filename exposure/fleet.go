@@ -72,6 +72,9 @@ func (s *Store) openFleet(ctx, running context.Context) {
 	f.again.Store(&again)
 	f.evicts.Store("")
 	f.adoptSecret(ctx)
+	if s.cfg.Steady != nil { // a machine that begins with a wrong clock would forget what others remember
+		s.cfg.Steady.Resume(must.Get(log.State(ctx)).Now)
+	}
 	s.fleet = f
 	f.Owners.Own = f.own
 	s.done.Go(func() { f.Owners.Run(running) })

@@ -30,6 +30,7 @@ type Entry struct {
 type State struct {
 	ID          string // another ID is another log, whose sequences mean nothing here
 	First, Last uint64
+	Now         time.Time // by the clock that dates the entries
 }
 
 // Log is the ordered, durable list of events that determines a store's state. Sequences

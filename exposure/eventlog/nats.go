@@ -127,7 +127,7 @@ func (l *NATS) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("exposure: stream %s: %w", StreamName, err)
 	}
-	return State{ID: streams.Identity(info), First: info.State.FirstSeq, Last: info.State.LastSeq}, nil
+	return State{streams.Identity(info), info.State.FirstSeq, info.State.LastSeq, info.TimeStamp}, nil
 }
 
 // watch checks the stream until it is gone, is not the one of an identity, or ends before what was reached.
