@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
@@ -68,6 +69,10 @@ func (c *migrateCmd) Run(co *stdio) error {
 // export puts what the Redis holds in the place of the state file, once all reports are applied. It panics on errors
 // (must).
 func (c *migrateCmd) export(co *stdio, m *exposure.Move, js jetstream.JetStream) {
+	if _, err := js.Conn().Request(bus.SubjectJudging, nil, judgingWait); !errors.Is(err, nats.ErrNoResponders) {
+		must.Do(errors.New("a service on this bus runs, or is paused: stop all of them: " +
+			"what they acknowledge meanwhile would be lost"))
+	}
 	for p := range redis.Partitions {
 		at, err := m.Redis.Progress(co.ctx, p)
 		if err == nil {
