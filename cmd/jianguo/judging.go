@@ -27,7 +27,7 @@ type judging struct {
 func (s *service) judges() judging {
 	j := judging{Name: s.name, Recipe: s.index.Recipe(), Policy: s.index.Policy()}
 	if h := &s.histories; s.flags.ExposureStore != "" {
-		j.Histories = fmt.Sprint(h.Policies, h.Kinds, h.Scenes, s.flags.TimeZone)
+		j.Histories = fmt.Sprintf("%v %v %v %s", h.Policies, h.Kinds, h.Scenes, s.flags.TimeZone)
 	}
 	return j
 }
@@ -84,16 +84,15 @@ func (s *service) judgesOtherwise(answer []byte) error {
 	if own.Recipe != other.Recipe {
 		changes += fmt.Sprintf(" recipe %s → %s (version, --user-dict, --residue)", other.Recipe, own.Recipe)
 	}
-	if changes != "" {
-		return fmt.Errorf("another service on this bus judges otherwise, and one of the two would end: "+
-			"its → this one's: %s", changes)
+	what := "judges otherwise, and one of the two would end"
+	if changes == "" && own.Histories != other.Histories && own.Histories != "" && other.Histories != "" {
+		what = "keeps users' histories otherwise (--exposure-policy, --time-zone), and one applies the other's reports"
+		changes = other.Histories + " → " + own.Histories
 	}
-	if own.Histories != other.Histories && own.Histories != "" && other.Histories != "" {
-		return fmt.Errorf("another service on this bus keeps users' histories otherwise, and reports would count by "+
-			"whichever applies them (--exposure-policy, --time-zone): its → this one's: %s → %s",
-			other.Histories, own.Histories)
+	if changes == "" {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("another service on this bus %s: its → this one's: %s", what, changes)
 }
 
 // warnOfLoss logs what a start finds missing of the directory, if nothing else would say so.
