@@ -157,7 +157,8 @@ func (b *batch) setCurrent(v *version, f resident.Flags, s current) {
 		if p := b.posting(v.ordinal); f&resident.Exemplar != 0 {
 			b.post(v.ordinal, p)
 		} else {
-			b.unpost(v.ordinal, p)
+			p.RemoveFrom(b.x.tables.Bands, v.ordinal)
+			b.rollback.postings = append(b.rollback.postings, postingChange{v.ordinal, p, true})
 		}
 	}
 	v.flags, v.current = f, s
