@@ -53,7 +53,7 @@ func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                `EOF`,
 		`{`:                               `EOF`,
-		`[]`:                              `cannot unmarshal JSON array`,
+		`[]`:                              `unmarshal JSON array`,
 		`{}`:                              `histories: default is missing`,
 		`{"histories":{}`:                 `EOF`,
 		`{"histories":{"default":{}}} {}`: `after top-level value`,

@@ -12,6 +12,7 @@ import (
 
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
+	"jianguo/internal/clock"
 	"jianguo/internal/testbed"
 )
 
@@ -516,4 +517,21 @@ func TestQuestionsWithoutRedis(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	log.without(t, "filter")
+}
+
+// TestFleetClockJumps: a service that starts while its clock is six days ahead knows what users have seen.
+func TestFleetClockJumps(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, Config{})
+	begun := time.Now()
+	for _, ahead := range []time.Duration{0, 6 * 24 * time.Hour} {
+		f.must(f.two[0].Close())
+		source := func() (time.Time, time.Duration) { return time.Now().Add(ahead), time.Since(begun) }
+		f.cfg.Clock, f.cfg.Steady = nil, clock.NewSteady(source, quiet)
+		f.open(0)
+		f.must(f.seen(f.two[0], "u", fmt.Sprint("before ", ahead)))
+	}
+	if got := unseenIn(t, f.two[0], "u", "before 0s", "new"); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("got %q", got)
+	}
 }
