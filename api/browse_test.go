@@ -244,6 +244,7 @@ func TestWrongAddresses(t *testing.T) {
 		{"GET", "/verdicts?after=0;limit=1", 400, ""},
 		{"GET", "/verdicts?after=%zz", 400, ""},
 		{"DELETE", "/items/a?mode=promote;reason=b", 400, ""},
+		{"GET", "/clusters?source=%ff", 400, ""},
 	} {
 		rep := r.do(c.method, c.path, nil)
 		var p Problem

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +26,14 @@ type handler func(c echo.Context) any
 // serve has the type of echo.HandlerFunc.
 func (h handler) serve(c echo.Context) error {
 	answer, err := must.Try(func() any {
-		if _, err := url.ParseQuery(c.Request().URL.RawQuery); err != nil { // parameters would be left out
+		parameters, err := url.ParseQuery(c.Request().URL.RawQuery)
+		if err != nil { // parameters would be left out
 			refuse("query", "is not percent-encoded, as %%3B for a semicolon: %v", err)
+		}
+		for name, values := range parameters {
+			if !utf8.ValidString(strings.Join(values, " ")) { // half a character would become another one
+				refuse(name, "is not valid UTF-8")
+			}
 		}
 		return h(c)
 	})
