@@ -38,6 +38,6 @@ func (x *Index) openWriter(ctx context.Context, path, synchronous string) {
 	}
 	must.Dof(err, "%s", path)
 	if same, err := sqlite.HasColumns(ctx, x.writer, schema); err != nil || !same {
-		must.Do(cmp.Or(err, fmt.Errorf("%s has other columns than this jianguo reads and writes: %s", path, otherBuild)))
+		must.Do(cmp.Or(err, fmt.Errorf("%s has other columns than this jianguo writes: %s", path, otherBuild)))
 	}
 }
