@@ -29,8 +29,8 @@ type (
 //
 // The forms of the new recipe are made beside everything else (reindex.Run), and what they change in
 // memory is read. The switch holds the writers' lock: it makes the forms of the versions that have just
-// arrived, commits that the new forms are in force, and replaces the postings of the versions that have
-// changed: it takes 15 µs each.
+// arrived, commits that the new forms are in force, and replaces the postings that have changed, in
+// 15 µs a version at most.
 func (x *Index) Reindex(ctx context.Context, cfg ReindexConfig, switched func()) (report *ReindexReport, err error) {
 	x.writeMu.Lock()
 	if x.closed {

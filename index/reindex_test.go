@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -368,4 +369,50 @@ func (a *archive) interrupted(dir string, d dialect) {
 	if torn == 0 {
 		t.Log("never interrupted")
 	}
+}
+
+// TestReindexKeepsNewest: of the texts that share a key, the newest are still met first after a reindex that gave the
+// oldest of them another form, under another key.
+func TestReindexKeepsNewest(t *testing.T) {
+	from, to := dialect(1), dialect(2)
+	x := from.open(t, t.TempDir())
+	text := func(first rune, length int) (s string) { // of characters that both dialects treat alike
+		for r := first; length > 0; r++ {
+			if r%60 > 2 && r%40 > 2 {
+				s, length = s+string(r), length-1
+			}
+		}
+		return s
+	}
+	const texts = 12
+	keys := map[uint64]int{}
+	for n := range texts {
+		body := text('一', 60) + text(rune('一'+1000*(n+1)), 200)
+		if n == 0 {
+			body += string(rune(60*400 + int(to)))
+		}
+		a := from.article(fmt.Sprint(n), body)
+		put(t, x, Mutation{Seq: uint64(n + 1), At: testStart, Article: a})
+		for _, k := range slices.Concat(a.Sketch.Keys(), a.Sketch.PassageKeys()) {
+			keys[k]++
+		}
+	}
+	report, err := x.Reindex(t.Context(), ReindexConfig{Recipe: to.name(), Analyze: to.analyze}, func() {})
+	if err != nil || report.Changed != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	shared := 0
+	for k, n := range keys {
+		if n == texts {
+			shared++
+			if got := x.tables.Bands.Candidates(nil, []uint64{k}, 1); !slices.Equal(got, []uint32{texts}) {
+				t.Errorf("under a key that all texts have the newest is %d", got)
+			}
+		}
+	}
+	if shared == 0 {
+		t.Error("no key is shared")
+	}
+	mustVerify(t, x)
+	testbed.OK(t, x.Close())
 }

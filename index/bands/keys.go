@@ -13,14 +13,14 @@ import (
 // call RemoveKeys first.
 func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
 	for i, k := range keys {
-		if !known(keys[:i], k) {
+		if !Known(keys[:i], k) {
 			b.keys.Append(k, ordinal)
 		}
 	}
 }
 
-// known reports whether a key is among others, by the bits that are kept.
-func known(keys []uint64, key uint64) bool {
+// Known reports whether a key is among others, by the bits that are kept.
+func Known(keys []uint64, key uint64) bool {
 	return slices.ContainsFunc(keys, func(k uint64) bool { return k>>16 == key>>16 })
 }
 
@@ -54,7 +54,7 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 			v := b.keys.Bucket(uint16(keys[ahead] >> 48))
 			v.Prefetch()
 		}
-		if i >= 0 && !known(keys[:i], keys[i]) {
+		if i >= 0 && !Known(keys[:i], keys[i]) {
 			met = b.newest(met, b.keys.Bucket(uint16(keys[i]>>48)), keys[i], limit)
 		}
 	}

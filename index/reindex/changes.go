@@ -13,9 +13,9 @@ import (
 // Change is a version that has another form by the next overlay.
 type Change struct {
 	Ordinal       uint32
-	Before, After resident.Posting
-	Exact         uint64 // the key of its normal form, where it is not Blank
-	Blank, Turned bool   // by the next form; only by one of the two
+	Before, After resident.Posting // what only one form has; all of both where Turned
+	Exact         uint64           // the key of its normal form, where it is not Blank
+	Blank, Turned bool             // by the next form; only by one of the two
 }
 
 // Changes reads the versions after an ordinal that next gives another form than force does.
@@ -38,6 +38,9 @@ func Changes(ctx context.Context, db *sql.DB, force, next Overlay, after uint32)
 			c.Blank, c.Turned = is.Exact == nil, (was.Exact == nil) != (is.Exact == nil)
 			c.Before = must.Get(resident.DecodePosting(c.Ordinal, was.Fingerprint, was.Sketch))
 			c.After = must.Get(resident.DecodePosting(c.Ordinal, is.Fingerprint, is.Sketch))
+			if !c.Turned { // what is the same keeps its place among newer ones
+				c.Before, c.After = c.Before.Without(&c.After), c.After.Without(&c.Before)
+			}
 			if !c.Blank {
 				c.Exact = resident.ExactKey(is.Exact)
 			}

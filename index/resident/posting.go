@@ -61,6 +61,19 @@ func (p *Posting) RemoveFrom(b *bands.Bands, ordinal uint32) {
 	b.RemoveKeys(p.Keys, ordinal)
 }
 
+// Without is the part of a posting that another one has not.
+func (p Posting) Without(other *Posting) (rest Posting) {
+	if p.Fingerprint != other.Fingerprint {
+		rest.Fingerprint = p.Fingerprint
+	}
+	for _, k := range p.Keys {
+		if !bands.Known(other.Keys, k) {
+			rest.Keys = append(rest.Keys, k)
+		}
+	}
+	return rest
+}
+
 // ExactKey is the part of an exact hash, 16 bytes, that the look-up of normal
 // forms knows.
 func ExactKey(exact []byte) uint64 { return binary.LittleEndian.Uint64(exact) }
