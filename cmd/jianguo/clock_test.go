@@ -79,26 +79,3 @@ func TestClockJumps(t *testing.T) {
 		t.Errorf("the log does not say that the clock is back:\n%s", s.log)
 	}
 }
-
-// TestClockOfTheBus: a service that starts with a clock six days ahead filters what others have been told.
-func TestClockOfTheBus(t *testing.T) {
-	t.Parallel()
-	clock := filepath.Join(t.TempDir(), "clock")
-	testbed.OK(t, os.WriteFile(clock, []byte("144h"), 0o600))
-	args := []string{"--nats", startBroker(t, nil).url(), "--exposure-store", "redis://" + startRedis(t)}
-	x := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), args...)
-	x.ask("/exposures", `{"user":"u","kind":"seen","items":["a"]}`, nil)
-	y := newProcess(t, x.binary, filepath.Join(t.TempDir(), "data"), args...)
-	y.env = []string{clockEnv + "=" + clock}
-	y.start()
-	y.ready()
-	var got struct{ Items []string }
-	if y.ask("/filter", `{"user":"u","items":["a","new"]}`, &got); len(got.Items) != 1 {
-		t.Errorf("the filter lets through %v", got.Items)
-	}
-	if ahead := y.metrics()["jianguo_clock_ahead_seconds"]; ahead < 518_000 {
-		t.Errorf("ahead: %v", ahead)
-	}
-	y.stop()
-	x.stop()
-}

@@ -144,29 +144,6 @@ func TestPolicyOfTwoServices(t *testing.T) {
 	y.stop()
 }
 
-// TestHistoriesOfTwoServices: whichever service applies a report of a user, it keeps it by its own policy. One of another
-// policy does not start beside it.
-func TestHistoriesOfTwoServices(t *testing.T) {
-	t.Parallel()
-	b, redis := startBroker(t, nil), "redis://"+startRedis(t)
-	x := serveReady(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--exposure-store", redis)
-	y := newProcess(t, x.binary, filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--exposure-store", redis)
-	for _, other := range [][]string{{"--exposure-policy", "rotate,ttl=48h"}, {"--exposure-policy", "../../docs/exposure-policy.json"}, {"--time-zone", "UTC"}} {
-		args := append([]string{"serve", "--data", y.data, "--listen", "127.0.0.1:0"}, y.args...)
-		fails(t, y.binary, "another service on this bus keeps users' histories otherwise", append(args, other...)...)
-	}
-	y.args = append(y.args, "--exposure-policy", "rotate,slots=5,ttl=120h") // the defaults
-	y.start()
-	y.ready()
-	y.ask("/exposures", `{"user":"u","kind":"seen","items":["a"]}`, nil)
-	y.stop()
-	y.args = append(y.args, "--exposure-policy", "calendar", "--judge-otherwise")
-	y.start()
-	y.ready()
-	y.stop()
-	x.stop()
-}
-
 // same waits until both services have so many events, and compares them.
 func same(t *testing.T, x, y *process, events int) {
 	t.Helper()
