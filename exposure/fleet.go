@@ -48,6 +48,8 @@ type fleet struct {
 func (f *fleet) look(ctx context.Context, part int) (redis.Progress, error) {
 	f.looks[part].Lock()
 	defer f.looks[part].Unlock()
+	ctx, cancel := context.WithTimeout(ctx, redisWait)
+	defer cancel()
 	at, err := f.Redis.Progress(ctx, part)
 	if err != nil {
 		return at, err
