@@ -119,6 +119,8 @@ var errMasters = errors.New("exposure: other Redis masters")
 func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-chan struct{}) error {
 	release := time.NewTicker(time.Minute)
 	defer release.Stop()
+	fenced := time.NewTicker(redis.LeaseTTL) // where no entries come, too
+	defer fenced.Stop()
 	for {
 		var batch []eventlog.Entry
 		select {
@@ -126,10 +128,12 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 			return ctx.Err()
 		case <-again:
 			return errMasters
-		case <-release.C:
-			if err := o.advance(ctx); err != nil { // fenced, where no entries come
+		case <-fenced.C:
+			if err := o.advance(ctx); err != nil {
 				return err
 			}
+			continue
+		case <-release.C:
 			if err := o.log.ReleasePart(ctx, o.part, o.applied.Seq); err != nil && ctx.Err() == nil {
 				o.cfg.Logger.Warn("exposure: log keeps entries that are in Redis", "err", err)
 			}
