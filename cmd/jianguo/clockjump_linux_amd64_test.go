@@ -9,9 +9,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"jianguo/internal/testbed"
 )
 
 // TestClockSetBack: reports that came before the clock was set back reach the file as soon as others.
