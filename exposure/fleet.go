@@ -125,8 +125,8 @@ func (f *fleet) watch(ctx context.Context) {
 			f.failedOver()
 		}
 		if f.lost.Load() {
-			f.cfg.Logger.Error("exposure: a Redis has lost users' histories; reports are applied again as far back as "+
-				"the log goes: what is older needs a copy of that Redis", "log", eventlog.ErasureDelay)
+			f.cfg.Logger.Error("exposure: a Redis has lost users' histories", "applied_again", eventlog.ErasureDelay,
+				"older", "needs a copy of that Redis")
 			failed := false
 			for p := range f.known { // of all services
 				at, err := f.look(look, p)
