@@ -54,6 +54,10 @@ type connection struct {
 	at   *list.Element // of in
 }
 
+func newConnections(most int, closed *prometheus.CounterVec) *connections {
+	return &connections{most: most, closed: closed, all: map[net.Conn]*connection{}, from: map[netip.Addr]int{}}
+}
+
 // connectionKey is where a request's context keeps its connection.
 type connectionKey struct{}
 

@@ -42,17 +42,8 @@ func (s exposures) add() {
 	post("/exposures/trace", 0, s.reports, s.startTrace) // operators only
 	s.handle(s.work, http.MethodGet, "/exposures/trace", 0, s.readTrace)
 	s.endpoints = append(s.endpoints,
-		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter",
-			func(ctx context.Context, data []byte) []byte {
-				out, _, err := s.cfg.Exposure.FilterBytes(ctx, nil, data, exposure.JSON)
-				must.Do(s.fullBecause(err))
-				return out
-			}},
-		endpoint{"exposures.report", "what a user was shown, as POST /exposures",
-			func(ctx context.Context, data []byte) []byte {
-				must.Do(s.store(ctx, data, ""))
-				return []byte("{}")
-			}})
+		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", s.filterMessage},
+		endpoint{"exposures.report", "what a user was shown, as POST /exposures", s.reportMessage})
 }
 
 // answers are buffers for answers. Those that a rare large request has grown are not kept.
@@ -171,4 +162,17 @@ func readable(c echo.Context, v fmt.Stringer) any {
 	}
 	must.Do(c.String(http.StatusOK, v.String()))
 	return nil
+}
+
+// filterMessage serves exposures.filter.
+func (s exposures) filterMessage(ctx context.Context, data []byte) []byte {
+	out, _, err := s.cfg.Exposure.FilterBytes(ctx, nil, data, exposure.JSON)
+	must.Do(s.fullBecause(err))
+	return out
+}
+
+// reportMessage serves exposures.report; the reply is an empty object.
+func (s exposures) reportMessage(ctx context.Context, data []byte) []byte {
+	must.Do(s.store(ctx, data, ""))
+	return []byte("{}")
 }

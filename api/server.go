@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	_ "net/http/pprof" // profiles under /debug/pprof of http.DefaultServeMux
-	"net/netip"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -102,8 +101,7 @@ func New(cfg Config) (*Server, error) {
 		reports: make(limiter, 8*cfg.Concurrency)}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.addMetrics()
-	s.conns = &connections{most: cfg.Connections, closed: s.closed, all: map[net.Conn]*connection{},
-		from: map[netip.Addr]int{}}
+	s.conns = newConnections(cfg.Connections, s.closed)
 	js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncTimeout(MaxWait))
 	if err == nil {
 		s.publisher, err = ingest.NewPublisher(js)

@@ -51,12 +51,8 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	}
 	user := &server.User{Username: u.Name}
 	if u.Publish != nil || u.Subscribe != nil {
-		publish := slices.Clone(u.Publish)
-		for _, s := range u.Publish { // the server checks permissions after it has mapped
-			publish = append(publish, gate.Prefix+"*."+s)
-		}
 		user.Permissions = &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: publish},
+			Publish:   &server.SubjectPermission{Allow: withGates(u.Publish)},
 			Subscribe: &server.SubjectPermission{Allow: u.Subscribe},
 		}
 	}
@@ -69,6 +65,16 @@ func connectTo(s *server.Server, secret string, options ...nats.Option) (*nats.C
 		nats.InProcessServer(s), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(secret),
 		nats.CustomInboxPrefix(ownInbox + rand.Text())}, options...)...)
 	return nc, wrap.Err(err, "bus")
+}
+
+// withGates adds to the subjects that a client may publish on those they are mapped to:
+// the server checks permissions after it has mapped.
+func withGates(publish []string) []string {
+	all := slices.Clone(publish)
+	for _, s := range publish {
+		all = append(all, gate.Prefix+"*."+s)
+	}
+	return all
 }
 
 // ErrRefused says that a bus does not know a client's token, or wants one.

@@ -250,8 +250,7 @@ func (j *Judgement) isNews(l *Limits) bool {
 // and its headline.
 func (x *Alignment) retold(l *Limits) bool {
 	untold := float64(1-x.Later.Covered) * float64(x.Later.characters(0, len(x.Later.tokens)))
-	a, b := x.Later.headline, x.Earlier.headline
-	return untold < float64(l.Little) && !x.newName() && (a == "" || b == "" || pairShare(a, b) >= sameTitle)
+	return untold < float64(l.Little) && !x.newName() && !x.twoHeadlines()
 }
 
 // newName reports whether the later text has a name of its own that the earlier one has nowhere.
@@ -261,6 +260,12 @@ func (x *Alignment) newName() bool {
 	return slices.ContainsFunc(x.gaps(), func(g gap) bool {
 		return g.a0 < g.a1 && slices.ContainsFunc(l.names(l.span(g.a0, g.a1)), fresh)
 	})
+}
+
+// twoHeadlines reports whether both texts have headlines that have less than half in common.
+func (x *Alignment) twoHeadlines() bool {
+	a, b := x.Later.headline, x.Earlier.headline
+	return a != "" && b != "" && pairShare(a, b) < sameTitle
 }
 
 // facts is how many new facts are news.

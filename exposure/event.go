@@ -282,10 +282,7 @@ func (s *core) applyUnchecked(ctx context.Context, to states, ev *logEvent, hist
 		ev.Keys = ev.q.Keys(nil, wire.Seed(&s.secret, ev.user))
 	}
 	if ev.Kind == state.Forget {
-		if s.cfg.Forgotten != nil {
-			s.retry(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, ev.user) })
-		}
-		s.retry(ctx, "erase a trace", func() error { return s.Traces.Erase(ctx, ev.user) })
+		s.forgetElsewhere(ctx, ev.user)
 	}
 	var links state.Links
 	for _, history := range histories {
@@ -323,7 +320,15 @@ func (ev *logEvent) followUps(links state.Links) (list []*logEvent) {
 	return list
 }
 
-// bury keeps an entry that can never be applied as a dead letter. It and what follows panic on errors (must).
+// forgetElsewhere removes what is kept of a user outside of states. It and what follows panic on errors (must).
+func (s *core) forgetElsewhere(ctx context.Context, user string) {
+	if s.cfg.Forgotten != nil {
+		s.retry(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) })
+	}
+	s.retry(ctx, "erase a trace", func() error { return s.Traces.Erase(ctx, user) })
+}
+
+// bury keeps an entry that can never be applied as a dead letter.
 func (s *core) bury(ctx context.Context, e eventlog.Entry, reason error) {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)

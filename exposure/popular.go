@@ -65,15 +65,20 @@ func (p *popularCounts) Add(q *wire.Query, at, now time.Time) {
 			continue
 		}
 		if len(p.counts) >= 2*mostPopular-1 {
-			weights := slices.Sorted(maps.Values(p.counts)) // takes milliseconds, once per mostPopular new items
-			least := weights[len(weights)-mostPopular]
-			maps.DeleteFunc(p.counts, func(_ string, weight float64) bool { return weight < least })
-			maps.DeleteFunc(p.counts, func(_ string, weight float64) bool { // of equal ones some stay
-				return weight == least && len(p.counts) > mostPopular
-			})
+			p.shrink()
 		}
 		p.counts[id] = one
 	}
+}
+
+// shrink keeps the heavier half, of equal ones some.
+func (p *popularCounts) shrink() {
+	weights := slices.Sorted(maps.Values(p.counts)) // takes milliseconds, once per mostPopular new items
+	least := weights[len(weights)-mostPopular]
+	maps.DeleteFunc(p.counts, func(_ string, weight float64) bool { return weight < least })
+	maps.DeleteFunc(p.counts, func(_ string, weight float64) bool {
+		return weight == least && len(p.counts) > mostPopular
+	})
 }
 
 // Top lists the n heaviest items, with their weights at a time, heaviest first; fewer if fewer are counted.

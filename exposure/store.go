@@ -149,11 +149,7 @@ func (s *Store) findResumePoint(ctx context.Context) (last uint64) {
 		_, err := s.db.write.ExecContext(ctx, putLog, log.ID, strconv.FormatUint(from, 10))
 		must.Dof(err, "exposure: set applied")
 	}
-	s.w.logged = at.Logged
-	s.w.applied.Reset(from)
-	s.w.flushed.Store(from)
-	s.w.unflushed.Store(0)
-	s.w.oldest.Store(nil)
+	s.w.reset(streams.Point{Seq: from, Logged: at.Logged})
 	return log.Last
 }
 

@@ -15,6 +15,7 @@ import (
 	"jianguo/internal/clock"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/streams"
 )
 
 // writer changes users' states in the file: it applies the events of the log and writes flushes. It is
@@ -39,6 +40,15 @@ type writer struct {
 
 	flushMu sync.Mutex // one flush at a time
 	lost    error      // flushMu; why a flush failed: its users' changes are only in the log
+}
+
+// reset begins behind an entry that is in the file.
+func (s *writer) reset(at streams.Point) {
+	s.logged = at.Logged
+	s.applied.Reset(at.Seq)
+	s.flushed.Store(at.Seq)
+	s.unflushed.Store(0)
+	s.oldest.Store(nil)
 }
 
 // advance makes an event count as applied, and wakes the requests that wait for it with its

@@ -157,8 +157,7 @@ func (b *batch) setCurrent(v *version, f resident.Flags, s current) {
 		if p := b.posting(v.ordinal); f&resident.Exemplar != 0 {
 			b.post(v.ordinal, p)
 		} else {
-			p.RemoveFrom(b.x.tables.Bands, v.ordinal)
-			b.rollback.postings = append(b.rollback.postings, postingChange{v.ordinal, p, true})
+			b.unpost(v.ordinal, p)
 		}
 	}
 	v.flags, v.current = f, s

@@ -40,10 +40,7 @@ func (b *batch) setCluster(c clusterRow) {
 		VALUES (?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), ordinalOrNull(c.follows), c.adds, c.size, c.first,
 			c.last), "cluster %d", c.id)
-	if _, kept := b.rollback.clusters[c.id]; !kept {
-		lead, merged := b.x.clusters.Own(c.id)
-		b.rollback.clusters[c.id] = clusterRow{lead: lead, merged: merged}
-	}
+	b.rollback.saveCluster(&b.x.clusters, c.id)
 	b.x.clusters.Set(c.id, c.lead, c.merged)
 }
 
@@ -101,6 +98,15 @@ func (b *batch) removeLead(id, from uint32) {
 	} else {
 		c.size = 0 // it was alone, and had no row
 	}
+	b.setCluster(c)
+}
+
+func (b *batch) replaceLead(id, from, to uint32) {
+	c := b.cluster(id)
+	if b.deleteMember(id, from) {
+		b.insertMember(id, to)
+	}
+	c.lead = to
 	b.setCluster(c)
 }
 

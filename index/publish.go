@@ -93,12 +93,7 @@ func (b *batch) supersede(prev *version, r *itemRow) {
 		b.removeMember(was.cluster, prev.ordinal)
 	case lead != prev.ordinal:
 	case r.verdict != Duplicate && r.rule != ByPreference && r.cluster == cluster:
-		c := b.cluster(cluster)
-		if b.deleteMember(cluster, prev.ordinal) {
-			b.insertMember(cluster, r.ordinal)
-		}
-		c.lead = r.ordinal
-		b.setCluster(c)
+		b.replaceLead(cluster, prev.ordinal, r.ordinal)
 	case was.verdict == Withdrawn:
 		b.removeLead(cluster, prev.ordinal)
 	default:

@@ -36,9 +36,21 @@ func (b *rollback) saveRow(rows *resident.Rows, ordinal uint32) {
 	}
 }
 
+func (b *rollback) saveCluster(clusters *resident.Clusters, id uint32) {
+	if _, kept := b.clusters[id]; !kept {
+		lead, merged := clusters.Own(id)
+		b.clusters[id] = clusterRow{lead: lead, merged: merged}
+	}
+}
+
 func (b *batch) post(ordinal uint32, p resident.Posting) {
 	p.AddTo(b.x.tables.Bands, ordinal)
 	b.rollback.postings = append(b.rollback.postings, postingChange{ordinal, p, false})
+}
+
+func (b *batch) unpost(ordinal uint32, p resident.Posting) {
+	p.RemoveFrom(b.x.tables.Bands, ordinal)
+	b.rollback.postings = append(b.rollback.postings, postingChange{ordinal, p, true})
 }
 
 // learnBoilerplate learns what recurs in texts of a source from an article that has nothing to do with an earlier one.

@@ -38,10 +38,7 @@ func (d *decision) undo() {
 	if kind == Undo || undone {
 		d.conflict("decision %d has been taken back, or is itself an undo", d.req.Undo)
 	}
-	// It was made in a cluster, that has been merged into another, or its item is in one.
-	in, resolve := d.req.In, d.x.clusters.Resolve
-	if in != 0 && resolve(in) != resolve(d.cluster) &&
-		(d.item == 0 || resolve(in) != resolve(d.x.tables.Rows.Cluster(d.item))) {
+	if in := d.req.In; in != 0 && !d.isAbout(in) {
 		d.conflict("decision %d was about cluster %d, not about %d", d.req.Undo, d.cluster, in)
 	}
 	var effects []effect
@@ -58,6 +55,14 @@ func (d *decision) undo() {
 	}
 	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.conn, `SELECT item FROM decision_items
 		WHERE decision = ? ORDER BY item`, d.req.Undo))
+}
+
+// isAbout reports whether the decision to undo was about a cluster: it was made there, merged into it, or left its item
+// there.
+func (d *decision) isAbout(cluster uint32) bool {
+	cluster = d.x.clusters.Resolve(cluster)
+	return cluster == d.x.clusters.Resolve(d.cluster) ||
+		d.item != 0 && cluster == d.x.clusters.Resolve(d.x.tables.Rows.Cluster(d.item))
 }
 
 func (d *decision) undoEffect(e *effect) {

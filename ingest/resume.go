@@ -81,11 +81,8 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 			return 0, fmt.Errorf("ingest: message %d of %s: %w", seq, o.stream, err)
 		default:
 			if number = EventNumber(m.Header, m.Data); number == 0 {
-				if foreign++; m.Sequence > o.counted {
-					o.foreign.Inc()
-					o.log.Warn("a message in "+o.stream+" is no event: a client published it, or named its subject "+
-						"for an answer", "sequence", m.Sequence, "subject", m.Subject)
-				}
+				foreign++
+				o.countForeign(m)
 			} else if o.catchesUp != nil {
 				if err := o.compare(ctx, number, m.Data); err != nil {
 					return 0, err
@@ -124,6 +121,15 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 
 // foreignKey is the metadata of VERDICTS with the number of messages of others.
 const foreignKey = "foreign_messages"
+
+// countForeign reports a message of others, once.
+func (o *outbox) countForeign(m *jetstream.RawStreamMsg) {
+	if m.Sequence > o.counted {
+		o.foreign.Inc()
+		o.log.Warn("a message in "+o.stream+" is no event: a client published it, or named its subject for an answer",
+			"sequence", m.Sequence, "subject", m.Subject)
+	}
+}
 
 // EventNumber is the number of the event in a message of VERDICTS; 0: it is none. An event was
 // published with the sequence that it expected.

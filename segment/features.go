@@ -73,8 +73,7 @@ func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l 
 		}
 		f.count(c)
 		if before.hash != 0 {
-			hi, lo := bits.Mul64(before.hash^0x9e3779b97f4a7c15, bits.RotateLeft64(c.hash, 32)^0xd1b54a32d192ed03)
-			f.count(counted{hash: hi ^ lo, start: before.start, end: x.End,
+			f.count(counted{hash: pair(before.hash, c.hash), start: before.start, end: x.End,
 				weight: max(minWeight, pairs*(before.weight+c.weight)/2)})
 		}
 		before = c
@@ -106,6 +105,12 @@ func (f *features) count(c counted) {
 	c.tf = 1
 	f.counts = append(f.counts, c)
 	f.slots[i] = c.hash&upper | uint64(len(f.counts))
+}
+
+// pair is the hash of two words in order, from their hashes.
+func pair(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, bits.RotateLeft64(b, 32)^0xd1b54a32d192ed03)
+	return hi ^ lo
 }
 
 // damped is 1 + ln tf.

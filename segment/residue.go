@@ -109,8 +109,7 @@ func addNear(spans []span, near []nearMatch, body []byte, breaks []clauseBreak) 
 		for _, m := range slices.Backward(near[max(0, len(near)-nearMost):]) {
 			before, after := outside(spans, m.start, len(body))
 			if m.last != last || m.start < from || after > min(m.tail, before) ||
-				last && (m.start >= credits ||
-					slices.ContainsFunc(bytes.Split(body[m.start:credits], []byte("\n")), isProse)) {
+				last && (m.start >= credits || !inLines(body[m.start:credits])) {
 				continue
 			}
 			if spans = insert(spans, m.span); last {
@@ -124,7 +123,11 @@ func addNear(spans []span, near []nearMatch, body []byte, breaks []clauseBreak) 
 // lineMost is the length in bytes of the longest line of a page that is no prose: a headline of 40 Han characters.
 const lineMost = 120
 
-func isProse(clause []byte) bool { return len(clause) > lineMost }
+// inLines reports whether no clause is longer than a line of a page.
+func inLines(form []byte) bool {
+	long := func(clause []byte) bool { return len(clause) > lineMost }
+	return !slices.ContainsFunc(bytes.Split(form, []byte("\n")), long)
+}
 
 // lastStop is where the last full stop is that is no residue; 0: nowhere.
 func lastStop(spans []span, breaks []clauseBreak) int {

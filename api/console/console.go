@@ -38,7 +38,6 @@ package console
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
@@ -191,8 +190,7 @@ func (c *Console) handle(role string, h handler) echo.HandlerFunc {
 			if err := e.Request().ParseForm(); err != nil {
 				return p.fail(http.StatusBadRequest, p.T("表单无法读取。", "The form could not be read."))
 			}
-			// The sign-in form has no session; that no other site sends it is checked by the browser's headers.
-			if s.Salt != "" && !hmac.Equal([]byte(e.FormValue("form")), []byte(c.sessions.formToken(s))) {
+			if !c.sessions.formIsOurs(e, s) {
 				return p.fail(http.StatusForbidden,
 					p.T("页面已过期，请返回刷新后再试。", "This page is out of date: go back, reload it and try again."))
 			}

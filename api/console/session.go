@@ -155,11 +155,9 @@ func (c *sessions) begin(e echo.Context, name, role, line string) session {
 	s := session{Name: name, Role: role, Line: line, End: c.Now().Add(sessionLength).Unix(), Salt: rand.Text()}
 	raw, _ := json.Marshal(s) // strings and a number: no error
 	content := base64.RawURLEncoding.EncodeToString(raw)
-	r := e.Request() // of a browser that speaks https with this service, or with its proxy
-	https := r.TLS != nil || c.fromProxy(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")
 	cookie := &http.Cookie{Name: cookieName, Value: content + "." +
 		base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
-		Path: "/", HttpOnly: true, Secure: https, SameSite: http.SameSiteLaxMode,
+		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode,
 		Expires: time.Now().Add(sessionLength)}
 	e.SetCookie(cookie)
 	// The answer to this request belongs to the new session too.
@@ -180,8 +178,19 @@ func (c *sessions) end(e echo.Context, s session) {
 	e.SetCookie(&http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, MaxAge: -1})
 }
 
+// overTLS reports whether the browser speaks https, with this service or with its proxy.
+func (c *sessions) overTLS(r *http.Request) bool {
+	return r.TLS != nil || c.fromProxy(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")
+}
+
 func (c *sessions) formToken(s session) string {
 	return base64.RawURLEncoding.EncodeToString(c.sign("form", []byte(s.Salt)))
+}
+
+// formIsOurs reports whether a form came from a page of the same session. The sign-in form has no session; that no
+// other site sends it is checked for all requests, by the browser's headers.
+func (c *sessions) formIsOurs(e echo.Context, s session) bool {
+	return s.Salt == "" || hmac.Equal([]byte(e.FormValue("form")), []byte(c.formToken(s)))
 }
 
 // toSignIn sends the user to the sign-in page, which leads back to this one. What

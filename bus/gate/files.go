@@ -110,8 +110,7 @@ func (f *files) syncChanged(in os.FileInfo) {
 		known[name] = now
 		if i == len(names)-1 {
 			f.syncLast(path, now)
-		} else if was, ok := f.synced[name]; !ok || another || !os.SameFile(now, was) || now.Size() != was.Size() ||
-			!now.ModTime().Equal(was.ModTime()) {
+		} else if before, ok := f.synced[name]; !ok || another || !unchanged(now, before) {
 			must.Do(disk.Sync(path))
 		}
 	}
@@ -120,6 +119,11 @@ func (f *files) syncChanged(in os.FileInfo) {
 		must.Do(disk.Sync(f.dir))
 	}
 	f.synced, f.in, f.settled = known, in, began.Sub(in.ModTime()) > settledAfter
+}
+
+// unchanged reports whether a block has not been written to or replaced.
+func unchanged(now, before os.FileInfo) bool {
+	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime())
 }
 
 // syncLast syncs the block that is appended to, and keeps it open.
@@ -155,6 +159,10 @@ func blocks(msgs string) ([]string, error) {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
 	return names, nil
+}
+
+func (f *files) markUnsynced() error {
+	return os.WriteFile(filepath.Join(f.dir, unsyncedMark), nil, 0o600)
 }
 
 // Repair is called before a bus with a stream in dir is started. After a failed sync it

@@ -40,8 +40,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -290,8 +288,7 @@ const (
 func (g *Gate) sync(messages int) error {
 	start := time.Now()
 	err := g.syncOnce()
-	// No sync fails for want of a descriptor: it can be done later.
-	for n := 0; (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) && !g.ending(); n++ {
+	for n := 0; cannotOpen(err) && !g.ending(); n++ {
 		if n == 0 {
 			g.log.Error("files cannot be opened to sync them: publishers wait until they can", "error", err)
 		}
@@ -300,8 +297,7 @@ func (g *Gate) sync(messages int) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: start the service again: %w", ErrBroken, err)
-		marked := os.WriteFile(filepath.Join(g.files.dir, unsyncedMark), nil, 0o600)
-		g.log.Error("nothing is acknowledged any more", "error", errors.Join(err, marked))
+		g.log.Error("nothing is acknowledged any more", "error", errors.Join(err, g.files.markUnsynced()))
 		return err
 	}
 	g.commit.Observe(time.Since(start).Seconds())
@@ -314,6 +310,12 @@ func (g *Gate) syncOnce() error {
 		return err
 	}
 	return g.files.sync()
+}
+
+// cannotOpen reports whether a sync did not take place for want of a descriptor: no sync
+// fails with these errors, so it can be done later.
+func cannotOpen(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 func (g *Gate) ending() bool {
@@ -383,10 +385,7 @@ func (g *Gate) Close() {
 	if err == nil {
 		select {
 		case <-g.drained:
-			// The stream refuses this: that answer comes after those to all messages before it.
-			err = g.cfg.Conn.PublishMsg(&nats.Msg{Reply: g.inbox + answerBarrier,
-				Subject: g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end"),
-				Header:  nats.Header{"Nats-Expected-Stream": {"none behind this"}}})
+			err = g.barrier()
 		case <-ctx.Done():
 			err = errors.New("messages still wait for the stream")
 		}
@@ -408,6 +407,15 @@ func (g *Gate) Close() {
 	g.ended.Wait()
 	_ = g.cfg.Conn.FlushTimeout(time.Second)
 	g.cfg.Conn.Close()
+}
+
+// barrier publishes a message that the stream refuses: that answer comes after the answers
+// to all messages before it.
+func (g *Gate) barrier() error {
+	return g.cfg.Conn.PublishMsg(&nats.Msg{
+		Subject: g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end"), Reply: g.inbox + answerBarrier,
+		Header: nats.Header{"Nats-Expected-Stream": {"none behind this"}},
+	})
 }
 
 const closePatience = 5 * time.Second

@@ -160,13 +160,17 @@ func openLoop(ctx context.Context, open opener, rate float64, d time.Duration) (
 		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)   // timers without slack; the default is 50 µs
 		defer unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // back to the default
 		for k := 0; k < n && ctx.Err() == nil; k++ {
-			for d := time.Until(due(k)); d > 0; d = time.Until(due(k)) {
-				ts := unix.NsecToTimespec(d.Nanoseconds())
-				_ = unix.Nanosleep(&ts, nil) // if interrupted, the loop waits for the rest
-			}
+			sleepUntil(due(k))
 			turns <- k
 		}
 		return ctx.Err()
 	})
 	return took, g.Wait()
+}
+
+func sleepUntil(t time.Time) {
+	for d := time.Until(t); d > 0; d = time.Until(t) {
+		ts := unix.NsecToTimespec(d.Nanoseconds())
+		_ = unix.Nanosleep(&ts, nil) // if interrupted, the loop waits for the rest
+	}
 }

@@ -47,8 +47,7 @@ func (b *indexBench) lookups(context.Context) {
 		q, original, i := b.query(k, b.N)
 		h, m := b.timeLookups(&q)
 		hamming, margin = append(hamming, h), append(margin, m)
-		// The number of an unrelated query is beyond those of all items.
-		if i < b.N && b.x.Probe().Rows.Flags(uint32(i+1))&resident.Exemplar != 0 && q.S(original) < copyS {
+		if b.indexed(i) && q.S(original) < copyS {
 			copies++
 			all := b.x.Probe().Bands.Margin(nil, &q, b.x.Policy().MaxS, math.MaxInt)
 			if slices.ContainsFunc(all, func(h bands.Hit) bool { return h.Fingerprint == original }) {
@@ -60,6 +59,11 @@ func (b *indexBench) lookups(context.Context) {
 	b.res["margin_found"], b.res["margin_copies"] = float64(found)/float64(max(copies, 1)), copies
 	b.res.latency("hamming", "us", hamming)
 	b.res.latency("margin", "us", margin)
+}
+
+// indexed reports whether an item is an exemplar; the number of an unrelated query is beyond those of all items.
+func (b *indexBench) indexed(i uint64) bool {
+	return i < b.N && b.x.Probe().Rows.Flags(uint32(i+1))&resident.Exemplar != 0
 }
 
 // verdicts times whole dry runs of copies of any items. Members of families are copied in their share.

@@ -91,11 +91,7 @@ func (c *evalCmd) wanted() error {
 
 // documents feeds the documents and measures what is asked of them. It panics on errors (must).
 func (c *evalCmd) documents(co *stdio, cfg eval.Config, e *evaluation) {
-	items, labels := readItems(co, c.Docs), []eval.Label(nil)
-	for _, name := range c.Labels {
-		labels = append(labels, must.Get(eval.ReadLabels(co.in, name))...)
-	}
-	labels = slices.DeleteFunc(labels, func(l eval.Label) bool { return !c.inHalf(l.A, l.B) })
+	items, labels := readItems(co, c.Docs), c.readLabels(co)
 	if c.Labelled {
 		labelled := map[string]bool{}
 		for _, l := range labels {
@@ -112,6 +108,14 @@ func (c *evalCmd) documents(co *stdio, cfg eval.Config, e *evaluation) {
 	if len(c.Labels) > 0 {
 		e.Labels = b.Sum("Labelled pairs", must.Get(b.Labels(co.ctx, labels)))
 	}
+}
+
+// readLabels reads all files of labels, or the wanted half of them. It panics on errors (must).
+func (c *evalCmd) readLabels(co *stdio) (labels []eval.Label) {
+	for _, name := range c.Labels {
+		labels = append(labels, must.Get(eval.ReadLabels(co.in, name))...)
+	}
+	return slices.DeleteFunc(labels, func(l eval.Label) bool { return !c.inHalf(l.A, l.B) })
 }
 
 func (c *evalCmd) inHalf(a, b string) bool { return c.Half == "" || c.Half == eval.Half(a, b) }

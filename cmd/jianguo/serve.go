@@ -189,15 +189,7 @@ func (f *serveFlags) openAPI(co *stdio, s *service) {
 func (f *serveFlags) openMetrics(s *service) {
 	s.metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.clock.Collector(), buildInfo(s.index.Recipe, s.index.Policy().Hash()),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_disk_free_bytes",
-			Help: "Free where the data directory is."}, func() float64 {
-			free, err := s.disk.Free()
-			if err != nil {
-				return -1
-			}
-			return float64(free)
-		}))
+		s.clock.Collector(), buildInfo(s.index.Recipe, s.index.Policy().Hash()), freeSpace(s.disk))
 	s.metrics.MustRegister(s.exposure.Collectors()...)
 }
 
@@ -233,6 +225,17 @@ func (f *serveFlags) openExposure(co *stdio, s *service) {
 	f.importOld(co, s, zone)
 	must.Do(datadir.Record(s.dir))
 	s.vital = must.Get(datadir.OpenVital(s.dir, co.log))
+}
+
+func freeSpace(d disk.Disk) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_disk_free_bytes",
+		Help: "Free where the data directory is."}, func() float64 {
+		free, err := d.Free()
+		if err != nil {
+			return -1
+		}
+		return float64(free)
+	})
 }
 
 // buildInfo is a metric with the version, recipe and policy of this service.

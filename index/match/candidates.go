@@ -48,6 +48,11 @@ func better(a, b *candidate) int {
 		cmp.Compare(a.lead, b.lead), cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
+// likelier orders candidates by how much comparing their texts may show.
+func likelier(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(b.estimate.Resemblance, a.estimate.Resemblance), cmp.Compare(a.Ordinal, b.Ordinal))
+}
+
 // comparing is one article that is being compared with its proposals.
 type comparing struct {
 	*Matcher
@@ -75,9 +80,7 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}
-	slices.SortFunc(candidates, func(a, b *candidate) int { // by how much comparing their texts may show
-		return cmp.Or(cmp.Compare(b.estimate.Resemblance, a.estimate.Resemblance), cmp.Compare(a.Ordinal, b.Ordinal))
-	})
+	slices.SortFunc(candidates, likelier)
 	beyond := candidates[:0]
 	for i, next := range candidates[:min(len(candidates), c.policy.Texts)] {
 		// By the sizes in the sketches: what is cached, or known ahead of time, decides nothing.

@@ -141,11 +141,7 @@ func Run(ctx context.Context, c Catalogue) (*Report, error) {
 				r.problem("%d: %s", n, rule.what)
 			}
 		}
-		for ordinal, packed := range sqlite.Pairs[int64, sql.RawBytes](ctx, c.DB, `SELECT ordinal, body FROM texts`) {
-			if _, err := verdict.UnpackText(packed); err != nil { // which verifies its checksum
-				r.problem("%d: the kept text is damaged: %v", ordinal, err)
-			}
-		}
+		c.verifyTexts(ctx, r)
 		c.verifyResident(ctx, r)
 	})
 	return r, wrap.Err(err, "verify")
@@ -166,6 +162,15 @@ func (c *Catalogue) verifyFile(ctx context.Context, r *Report) {
 	must.Do(c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items),
 		(SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
 		Scan(&r.Items, &r.Events, &r.Clusters))
+}
+
+// verifyTexts unpacks every kept text, which verifies its checksum.
+func (c *Catalogue) verifyTexts(ctx context.Context, r *Report) {
+	for ordinal, packed := range sqlite.Pairs[int64, sql.RawBytes](ctx, c.DB, `SELECT ordinal, body FROM texts`) {
+		if _, err := verdict.UnpackText(packed); err != nil {
+			r.problem("%d: the kept text is damaged: %v", ordinal, err)
+		}
+	}
 }
 
 // verifyResident compares every row with its look-ups and postings in memory.
