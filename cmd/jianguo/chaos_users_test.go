@@ -53,7 +53,11 @@ func (c *chaos) show(ctx context.Context, send ask) {
 		i := rand.IntN(len(users))
 		u := users[i]
 		what, ids := u.next()
-		body, err := json.Marshal(map[string]any{"user": u.name, "kind": what, "items": ids})
+		request := map[string]any{"user": u.name, "kind": what, "items": ids}
+		if what == "forget" { // it is of all items
+			delete(request, "items")
+		}
+		body, err := json.Marshal(request)
 		if err != nil {
 			c.problem("%v", err)
 			return
